@@ -2979,8 +2979,11 @@ def ralph_guard_families_clients():
         "services": "deletes or disables something",
         "publish": "publishes or removes software, which cannot be undone",
     }
-    _OWN_NOTES = words_in("cache alias extension run label")
-    """Of ``gh``: what is made again, or concerns the user's own tool only."""
+    _OWN_NOTES = {
+        **dict.fromkeys(("gh", "glab"), words_in("cache alias extension run label")),
+        "helm": words_in("repo plugin registry"),
+    }
+    """What is made again, or concerns the user's own tool only."""
     _SYNCS = words_in("sync rsync mirror")
     _SYNC_DELETES = words_in("--delete --delete-destination --remove -d --delete-destination=true")
     _STRICT_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
@@ -3018,7 +3021,7 @@ def ralph_guard_families_clients():
         if call.program == "restic" and "-n" in call.arguments:
             return False
         verbs = client.destroys | client.strict if is_strict else client.destroys
-        if call.program in ("gh", "glab") and words[:1] and words[0] in _OWN_NOTES and not is_strict:
+        if not is_strict and not _OWN_NOTES.get(call.program, frozenset()).isdisjoint(words[:1]):
             return False
         if call.program.startswith("kafka-") and "--delete" in call.arguments:
             return True
@@ -3060,7 +3063,7 @@ def ralph_guard_families_containers():
         verb = destructive_word(words[:2], _CLUSTER_VERBS | {"replace"} if is_strict else _CLUSTER_VERBS)
         if not verb and "replace" in words[:1] and has_flag(options, long="force"):
             verb = "replace --force"
-        if not verb:
+        if not verb or words[0] == "config":
             return ""
         everything = has_flag(options, long="all") or has_flag(options, "A", "all-namespaces")
         kind = words[words.index(verb) + 1 :][:1] if verb in words else []
@@ -3232,7 +3235,7 @@ def ralph_guard_families_files():
     def _danger(what: str, instead: str) -> Danger:
         return Danger("files", what, instead)
 
-    def _shown(path: str) -> str:
+    def shown_path(path: str) -> str:
         """A path for a message; it says so where the path is unknown."""
         text = re.sub(f"[{UNKNOWN}{INPUT}]+", "…", path)
         return text if len(text) <= 80 else text[:79] + "…"
@@ -3248,11 +3251,11 @@ def ralph_guard_families_files():
 
     def check_emptied_file(path: str, place: Place) -> Danger | None:
         """What ``> file`` without a command leaves: nothing. Logs, outputs and files that are empty by custom may be emptied."""
-        if place in (Place.TEMPORARY, Place.UNKNOWN) or path.startswith("/dev/") or is_regenerated(path):
+        if not path.strip("/") or place in (Place.TEMPORARY, Place.UNKNOWN) or path.startswith("/dev/"):
             return None
-        if _MADE_EMPTY.fullmatch(path.rpartition("/")[2]):
+        if is_regenerated(path) or _MADE_EMPTY.fullmatch(path.rpartition("/")[2]):
             return None
-        return _danger(f"this empties {_shown(path)}", "edit the file, or commit it first and rm it by name")
+        return _danger(f"this empties {shown_path(path)}", "edit the file, or commit it first and rm it by name")
 
     def _check_removal(call: Call) -> Danger | None:
         options, operands = split_options(call.arguments)
@@ -3269,9 +3272,9 @@ def ralph_guard_families_files():
         places = [(operand, call.place(operand)) for operand in operands if operand]
         for operand, place in places:
             if is_personal_file(operand, call.cwd):
-                return _danger(f"this removes {_shown(operand)}, a personal file of the user's", _NAME_PATHS)
+                return _danger(f"this removes {shown_path(operand)}, a personal file of the user's", _NAME_PATHS)
             if _is_too_much(place, is_recursive=is_recursive, is_forced=is_forced, is_torn=call.is_torn):
-                return _danger(f"this removes {_shown(operand)}, {place.value}", _NAME_PATHS)
+                return _danger(f"this removes {shown_path(operand)}, {place.value}", _NAME_PATHS)
         if is_recursive and call.has_input:
             what = "this removes whatever comes on stdin, recursively"
             return _danger(what, "list it first, then " + _NAME_PATHS)
@@ -3310,14 +3313,14 @@ def ralph_guard_families_files():
     def _check_shred(call: Call) -> Danger | None:
         _, operands = split_options(call.arguments, ("-n", "-s", "--iterations", "--size"))
         if operands:
-            return _danger(f"{call.program} destroys {_shown(operands[0])} beyond recovery", _USE_RM)
+            return _danger(f"{call.program} destroys {shown_path(operands[0])} beyond recovery", _USE_RM)
         return None
 
     def _check_dd(call: Call) -> Danger | None:
         values = dict(word.split("=", 1) for word in call.arguments if "=" in word)
         path = values.get("of", "")
         if is_vital_file(path, call.cwd):
-            return _danger(f"dd overwrites {_shown(path)}", "write to an image file inside the project")
+            return _danger(f"dd overwrites {shown_path(path)}", "write to an image file inside the project")
         if path and (values.get("if") == "/dev/null" or values.get("count") == "0"):
             return check_emptied_file(path, call.place(path))
         return None
@@ -3341,9 +3344,9 @@ def ralph_guard_families_files():
             for source in sources:
                 place = call.place(source)
                 if place in VITAL:
-                    return _danger(f"this moves away {_shown(source)}, {place.value}", _NAME_PATHS)
+                    return _danger(f"this moves away {shown_path(source)}, {place.value}", _NAME_PATHS)
         if is_vital_file(last, call.cwd):
-            return _danger(f"this overwrites {_shown(last)}", _LET_INSTALL)
+            return _danger(f"this overwrites {shown_path(last)}", _LET_INSTALL)
         if call.program in ("cp", "gcp") and sources == ["/dev/null"]:
             return check_emptied_file(last, call.place(last))
         deletes = call.program == "rsync" and any(
@@ -3351,7 +3354,7 @@ def ralph_guard_families_files():
         )
         if deletes and call.place(last) in VITAL:
             instead = "sync without --delete, or into a new directory"
-            return _danger(f"rsync --delete empties {_shown(last)}", instead)
+            return _danger(f"rsync --delete empties {shown_path(last)}", instead)
         return None
 
     def _check_truncation(call: Call) -> Danger | None:
@@ -3382,7 +3385,7 @@ def ralph_guard_families_files():
         for path in paths:
             if is_vital_file(path, call.cwd):
                 return _danger(
-                    f"{doing} {_shown(path)} can break the machine", "write to a file inside the project"
+                    f"{doing} {shown_path(path)} can break the machine", "write to a file inside the project"
                 )
         return None
 
@@ -4367,7 +4370,7 @@ def ralph_guard_guard():
             walk_script(Walk(rules, tally, start_program), script, Scope())
             while tally.later:
                 walk_text(*tally.later.pop())
-            for danger in tally.emptied.values():
+            for danger in () if tally.is_torn else tally.emptied.values():
                 return blocked(danger)
         except DangerFound as found:
             return blocked(found.danger)
@@ -5884,7 +5887,7 @@ def ralph_guard_programs_interpreters():
     import re
     from typing import NamedTuple
 
-    _m = _module("ralph.guard.families.files"); check_emptied_file = _m["check_emptied_file"]
+    _m = _module("ralph.guard.families.files"); check_emptied_file = _m["check_emptied_file"]; shown_path = _m["shown_path"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_in = _m["words_in"]
@@ -6065,7 +6068,9 @@ def ralph_guard_programs_interpreters():
         for path in found.removed_files:
             place = walk.place_of(path, scope)
             if place not in (HARMLESS if "*" in path else HARMLESS | {Place.OUTSIDE, Place.UNKNOWN}):
-                refuse("files", f"this code removes {path}", "remove files inside the project by name")
+                refuse(
+                    "files", f"this code removes {shown_path(path)}", "remove files inside the project by name"
+                )
         for path in found.emptied_files:
             refuse_if(check_emptied_file(path, walk.place_of(path, scope)))
         for path in found.written_files:
@@ -6281,6 +6286,7 @@ def ralph_guard_programs_text_runners():
     _m = _module("ralph.guard.programs.wrappers"); wrapped_command = _m["wrapped_command"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
+    _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]
 
     _SSH_VALUED = tuple(words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"))
 
@@ -6314,9 +6320,10 @@ def ralph_guard_programs_text_runners():
         if walk.rules.allows_family("remote"):
             return
         words = words_after_options(start.words[1:], _SSH_VALUED)
-        text = " ".join(words[1:]) or start.feed.text or ""
+        given = start.feed.text
+        text = " ".join(words[1:]) or given or ""
         # Adding a key there is how people log in, and there is no other way to write it.
-        walk_text(walk, _KEY_ADDED.sub("", text), Scope())
+        walk_text(walk, _KEY_ADDED.sub("", text), Scope(), start.feed if given else NOTHING)
 
     def start_cmd(walk: Walk, start: Start) -> None:
         """``cmd /c …``."""
@@ -6474,7 +6481,9 @@ def ralph_guard_programs_wrappers():
         if verbs is None:
             return None
         words = words_after_options(arguments, _PACKAGE_VALUED)
-        if verbs and words[:1] and words[0] in verbs:
+        if verbs and words[:1] == ["run"] and words[1:2] and words[1] in _PACKAGES:
+            words = [word for word in words[1:] if word != "--"]
+        elif verbs and words[:1] and words[0] in verbs:
             words = words_after_options(words[1:], _PACKAGE_VALUED)
         elif verbs and not (words and words[0] in _PACKAGES):
             return None
@@ -6595,7 +6604,7 @@ def ralph_guard_script_walk():
     _m = _module("ralph.guard.shell.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; origin_of = _m["origin_of"]; output_of_command = _m["output_of_command"]; stdin_text = _m["stdin_text"]
     _m = _module("ralph.guard.shell.output"); output_of_call = _m["output_of_call"]
     _m = _module("ralph.guard.shell.scripts"); read_script = _m["read_script"]
-    _m = _module("ralph.guard.shell.syntax"); Function = _m["Function"]; Group = _m["Group"]; Simple = _m["Simple"]; substituted_scripts = _m["substituted_scripts"]
+    _m = _module("ralph.guard.shell.syntax"); Function = _m["Function"]; Group = _m["Group"]; Simple = _m["Simple"]; Text = _m["Text"]; substituted_scripts = _m["substituted_scripts"]
     _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; DangerFound = _m["DangerFound"]; Feed = _m["Feed"]; Start = _m["Start"]; refuse_if = _m["refuse_if"]
 
     _UNPACKERS = words_in("tar bsdtar unzip 7z cpio")
@@ -6726,7 +6735,7 @@ def ralph_guard_script_walk():
         for path, operator in paths:
             key = join_path(scope.cwd, path)
             walk.tally.emptied.pop(key, None)
-            if text is not None and not text.strip() and operator != ">>":
+            if text is not None and not text.strip() and operator != ">>" and _is_literal(command):
                 danger = check_emptied_file(path, walk.place_of(path, scope))
                 walk.tally.emptied |= {key: danger} if danger else {}
             if text is None:
@@ -6738,6 +6747,10 @@ def ralph_guard_script_walk():
         if program in ("cp", "mv", "ln", "install", "rsync"):
             for word in words[1:]:
                 scope.files.pop(join_path(scope.cwd, word), None)
+
+    def _is_literal(command: Simple) -> bool:
+        """No variable in it: one that is empty here may have a value there."""
+        return all(isinstance(part, Text) for word in command.words for part in word)
 
     def _remember_unpacked(words: list[str], scope: Scope, feed: Feed) -> None:
         """``curl … | tar xz``, ``unzip fetched.zip``: what comes out of it came from another machine."""
@@ -7213,6 +7226,8 @@ def ralph_guard_shell_listings():
             [], False, [], [_fill_places(command, tests.patterns())] if command else [], tests.patterns(), False
         )
 
+    _PGREP_VALUED = words_in("-u -U -g -G -P -t -s -d --euid --uid --parent --pgroup --signal")
+
     def list_names(program: str, arguments: list[str], stdin: str | None) -> str | None:
         """What a program would list; None if its words do not say."""
         options, operands = split_options(arguments)
@@ -7230,7 +7245,9 @@ def ralph_guard_shell_listings():
             is_chosen = any(option.startswith(("-f", "--filter", "-n", "-l")) for option in options)
             return None if is_chosen else EVERYTHING + program
         if program in ("pgrep", "pidof", "ps"):
-            return _name_all("" if program == "ps" else " ".join(operands))
+            _, names = split_options(arguments, _PGREP_VALUED)
+            is_child = not {"-P", "--parent"}.isdisjoint(options)
+            return _name_all("" if program == "ps" else "children" if is_child else " ".join(names))
         return _filter_names(program, options, operands, stdin)
 
     def _name_all(pattern: str) -> str:

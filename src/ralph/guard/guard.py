@@ -36,7 +36,7 @@ def judge(command: str, rules: GuardRules = DEFAULT_RULES) -> Judgement:
         walk_script(Walk(rules, tally, start_program), script, Scope())
         while tally.later:
             walk_text(*tally.later.pop())
-        for danger in tally.emptied.values():
+        for danger in () if tally.is_torn else tally.emptied.values():
             return blocked(danger)
     except DangerFound as found:
         return blocked(found.danger)

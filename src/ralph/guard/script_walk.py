@@ -27,6 +27,7 @@ from ralph.guard.shell.syntax import (
     Pipeline,
     Script,
     Simple,
+    Text,
     Word,
     substituted_scripts,
 )
@@ -171,7 +172,7 @@ def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope,
     for path, operator in paths:
         key = join_path(scope.cwd, path)
         walk.tally.emptied.pop(key, None)
-        if text is not None and not text.strip() and operator != ">>":
+        if text is not None and not text.strip() and operator != ">>" and _is_literal(command):
             danger = check_emptied_file(path, walk.place_of(path, scope))
             walk.tally.emptied |= {key: danger} if danger else {}
         if text is None:
@@ -183,6 +184,11 @@ def _remember_files(walk: Walk, command: Simple, words: list[str], scope: Scope,
     if program in ("cp", "mv", "ln", "install", "rsync"):
         for word in words[1:]:
             scope.files.pop(join_path(scope.cwd, word), None)
+
+
+def _is_literal(command: Simple) -> bool:
+    """No variable in it: one that is empty here may have a value there."""
+    return all(isinstance(part, Text) for word in command.words for part in word)
 
 
 def _remember_unpacked(words: list[str], scope: Scope, feed: Feed) -> None:

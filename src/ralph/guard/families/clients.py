@@ -94,8 +94,11 @@ _EFFECTS = {
     "services": "deletes or disables something",
     "publish": "publishes or removes software, which cannot be undone",
 }
-_OWN_NOTES = words_in("cache alias extension run label")
-"""Of ``gh``: what is made again, or concerns the user's own tool only."""
+_OWN_NOTES = {
+    **dict.fromkeys(("gh", "glab"), words_in("cache alias extension run label")),
+    "helm": words_in("repo plugin registry"),
+}
+"""What is made again, or concerns the user's own tool only."""
 _SYNCS = words_in("sync rsync mirror")
 _SYNC_DELETES = words_in("--delete --delete-destination --remove -d --delete-destination=true")
 _STRICT_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
@@ -135,7 +138,7 @@ def _destroys(call: Call, client: _Client, words: list[str]) -> bool:
     if call.program == "restic" and "-n" in call.arguments:
         return False
     verbs = client.destroys | client.strict if is_strict else client.destroys
-    if call.program in ("gh", "glab") and words[:1] and words[0] in _OWN_NOTES and not is_strict:
+    if not is_strict and not _OWN_NOTES.get(call.program, frozenset()).isdisjoint(words[:1]):
         return False
     if call.program.startswith("kafka-") and "--delete" in call.arguments:
         return True

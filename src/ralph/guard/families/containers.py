@@ -42,7 +42,7 @@ def _cluster_danger(call: Call, words: list[str]) -> str:
     verb = destructive_word(words[:2], _CLUSTER_VERBS | {"replace"} if is_strict else _CLUSTER_VERBS)
     if not verb and "replace" in words[:1] and has_flag(options, long="force"):
         verb = "replace --force"
-    if not verb:
+    if not verb or words[0] == "config":
         return ""
     everything = has_flag(options, long="all") or has_flag(options, "A", "all-namespaces")
     kind = words[words.index(verb) + 1 :][:1] if verb in words else []

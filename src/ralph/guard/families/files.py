@@ -41,7 +41,7 @@ def _danger(what: str, instead: str) -> Danger:
     return Danger("files", what, instead)
 
 
-def _shown(path: str) -> str:
+def shown_path(path: str) -> str:
     """A path for a message; it says so where the path is unknown."""
     text = re.sub(f"[{UNKNOWN}{INPUT}]+", "…", path)
     return text if len(text) <= 80 else text[:79] + "…"
@@ -59,11 +59,11 @@ def check_written_file(path: str, cwd: str, *, appends: bool = False) -> Danger 
 
 def check_emptied_file(path: str, place: Place) -> Danger | None:
     """What ``> file`` without a command leaves: nothing. Logs, outputs and files that are empty by custom may be emptied."""
-    if place in (Place.TEMPORARY, Place.UNKNOWN) or path.startswith("/dev/") or is_regenerated(path):
+    if not path.strip("/") or place in (Place.TEMPORARY, Place.UNKNOWN) or path.startswith("/dev/"):
         return None
-    if _MADE_EMPTY.fullmatch(path.rpartition("/")[2]):
+    if is_regenerated(path) or _MADE_EMPTY.fullmatch(path.rpartition("/")[2]):
         return None
-    return _danger(f"this empties {_shown(path)}", "edit the file, or commit it first and rm it by name")
+    return _danger(f"this empties {shown_path(path)}", "edit the file, or commit it first and rm it by name")
 
 
 def _check_removal(call: Call) -> Danger | None:
@@ -81,9 +81,9 @@ def _check_removal(call: Call) -> Danger | None:
     places = [(operand, call.place(operand)) for operand in operands if operand]
     for operand, place in places:
         if is_personal_file(operand, call.cwd):
-            return _danger(f"this removes {_shown(operand)}, a personal file of the user's", _NAME_PATHS)
+            return _danger(f"this removes {shown_path(operand)}, a personal file of the user's", _NAME_PATHS)
         if _is_too_much(place, is_recursive=is_recursive, is_forced=is_forced, is_torn=call.is_torn):
-            return _danger(f"this removes {_shown(operand)}, {place.value}", _NAME_PATHS)
+            return _danger(f"this removes {shown_path(operand)}, {place.value}", _NAME_PATHS)
     if is_recursive and call.has_input:
         what = "this removes whatever comes on stdin, recursively"
         return _danger(what, "list it first, then " + _NAME_PATHS)
@@ -125,7 +125,7 @@ def _is_too_much(place: Place, *, is_recursive: bool, is_forced: bool, is_torn: 
 def _check_shred(call: Call) -> Danger | None:
     _, operands = split_options(call.arguments, ("-n", "-s", "--iterations", "--size"))
     if operands:
-        return _danger(f"{call.program} destroys {_shown(operands[0])} beyond recovery", _USE_RM)
+        return _danger(f"{call.program} destroys {shown_path(operands[0])} beyond recovery", _USE_RM)
     return None
 
 
@@ -133,7 +133,7 @@ def _check_dd(call: Call) -> Danger | None:
     values = dict(word.split("=", 1) for word in call.arguments if "=" in word)
     path = values.get("of", "")
     if is_vital_file(path, call.cwd):
-        return _danger(f"dd overwrites {_shown(path)}", "write to an image file inside the project")
+        return _danger(f"dd overwrites {shown_path(path)}", "write to an image file inside the project")
     if path and (values.get("if") == "/dev/null" or values.get("count") == "0"):
         return check_emptied_file(path, call.place(path))
     return None
@@ -158,9 +158,9 @@ def _check_move(call: Call) -> Danger | None:
         for source in sources:
             place = call.place(source)
             if place in VITAL:
-                return _danger(f"this moves away {_shown(source)}, {place.value}", _NAME_PATHS)
+                return _danger(f"this moves away {shown_path(source)}, {place.value}", _NAME_PATHS)
     if is_vital_file(last, call.cwd):
-        return _danger(f"this overwrites {_shown(last)}", _LET_INSTALL)
+        return _danger(f"this overwrites {shown_path(last)}", _LET_INSTALL)
     if call.program in ("cp", "gcp") and sources == ["/dev/null"]:
         return check_emptied_file(last, call.place(last))
     deletes = call.program == "rsync" and any(
@@ -168,7 +168,7 @@ def _check_move(call: Call) -> Danger | None:
     )
     if deletes and call.place(last) in VITAL:
         instead = "sync without --delete, or into a new directory"
-        return _danger(f"rsync --delete empties {_shown(last)}", instead)
+        return _danger(f"rsync --delete empties {shown_path(last)}", instead)
     return None
 
 
@@ -203,7 +203,7 @@ def _check_overwriting(call: Call, paths: list[str], doing: str) -> Danger | Non
     for path in paths:
         if is_vital_file(path, call.cwd):
             return _danger(
-                f"{doing} {_shown(path)} can break the machine", "write to a file inside the project"
+                f"{doing} {shown_path(path)} can break the machine", "write to a file inside the project"
             )
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ralph.guard.families.files import check_emptied_file
+from ralph.guard.families.files import check_emptied_file, shown_path
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, is_opaque
 from ralph.guard.options import base_name, words_in
@@ -195,7 +195,9 @@ def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
     for path in found.removed_files:
         place = walk.place_of(path, scope)
         if place not in (HARMLESS if "*" in path else HARMLESS | {Place.OUTSIDE, Place.UNKNOWN}):
-            refuse("files", f"this code removes {path}", "remove files inside the project by name")
+            refuse(
+                "files", f"this code removes {shown_path(path)}", "remove files inside the project by name"
+            )
     for path in found.emptied_files:
         refuse_if(check_emptied_file(path, walk.place_of(path, scope)))
     for path in found.written_files:

@@ -9,7 +9,7 @@ from ralph.guard.options import base_name, has_flag, split_options, split_words,
 from ralph.guard.programs.wrappers import wrapped_command
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.scope import Scope
-from ralph.guard.walk import Start, Walk
+from ralph.guard.walk import NOTHING, Start, Walk
 
 _SSH_VALUED = tuple(words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"))
 
@@ -46,9 +46,10 @@ def start_ssh(walk: Walk, start: Start) -> None:
     if walk.rules.allows_family("remote"):
         return
     words = words_after_options(start.words[1:], _SSH_VALUED)
-    text = " ".join(words[1:]) or start.feed.text or ""
+    given = start.feed.text
+    text = " ".join(words[1:]) or given or ""
     # Adding a key there is how people log in, and there is no other way to write it.
-    walk_text(walk, _KEY_ADDED.sub("", text), Scope())
+    walk_text(walk, _KEY_ADDED.sub("", text), Scope(), start.feed if given else NOTHING)
 
 
 def start_cmd(walk: Walk, start: Start) -> None:

@@ -148,7 +148,9 @@ def package_command(program: str, arguments: list[str]) -> list[str] | None:
     if verbs is None:
         return None
     words = words_after_options(arguments, _PACKAGE_VALUED)
-    if verbs and words[:1] and words[0] in verbs:
+    if verbs and words[:1] == ["run"] and words[1:2] and words[1] in _PACKAGES:
+        words = [word for word in words[1:] if word != "--"]
+    elif verbs and words[:1] and words[0] in verbs:
         words = words_after_options(words[1:], _PACKAGE_VALUED)
     elif verbs and not (words and words[0] in _PACKAGES):
         return None

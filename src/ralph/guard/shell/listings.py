@@ -142,6 +142,9 @@ def read_fd(arguments: list[str]) -> FindCall:
     )
 
 
+_PGREP_VALUED = words_in("-u -U -g -G -P -t -s -d --euid --uid --parent --pgroup --signal")
+
+
 def list_names(program: str, arguments: list[str], stdin: str | None) -> str | None:
     """What a program would list; None if its words do not say."""
     options, operands = split_options(arguments)
@@ -159,7 +162,9 @@ def list_names(program: str, arguments: list[str], stdin: str | None) -> str | N
         is_chosen = any(option.startswith(("-f", "--filter", "-n", "-l")) for option in options)
         return None if is_chosen else EVERYTHING + program
     if program in ("pgrep", "pidof", "ps"):
-        return _name_all("" if program == "ps" else " ".join(operands))
+        _, names = split_options(arguments, _PGREP_VALUED)
+        is_child = not {"-P", "--parent"}.isdisjoint(options)
+        return _name_all("" if program == "ps" else "children" if is_child else " ".join(names))
     return _filter_names(program, options, operands, stdin)
 
 
