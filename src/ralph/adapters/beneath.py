@@ -175,6 +175,13 @@ def write_atomic(path: Path, content: str | bytes, top: Path = ROOT, *, mode: in
         files.write_in(folder, name, content, mode=mode)
 
 
+def open_new(path: Path, top: Path = ROOT, *, mode: int = 0o666) -> BinaryIO:
+    """To write a file that is not there yet, in folders that are made. Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with parent_of(path, top, make=True) as (folder, name):
+        return os.fdopen(os.open(name, flags, mode, dir_fd=folder), "wb")
+
+
 def make_folder(path: Path, top: Path = ROOT) -> None:
     """With whatever is missing above it, for this user alone if ``top`` is. Raises OSError."""
     os.close(open_folder(path, top, make=True))
@@ -256,7 +263,7 @@ def copy(file: Path, copy: Path, top: Path = ROOT, copy_top: Path = ROOT) -> Non
         _copy(folder, name, other, new)
 
 
-def make_link(link: Path, target: Path, top: Path = ROOT) -> None:
+def make_link(link: Path, target: Path | str, top: Path = ROOT) -> None:
     """Raises OSError; FileExistsError for whatever is there."""
     with parent_of(link, top, make=True) as (folder, name):
         os.symlink(target, name, dir_fd=folder)

@@ -81,7 +81,7 @@ def _template(name: str, role: Role, folder: Path) -> str:
     if not role.prompt and name in ROLES:
         return (TEMPLATES / f"{name}.md").read_text(encoding="utf-8")
     setting = f"profiles.verified.roles.{name}.prompt"
-    own = read_role_prompt(folder / role.prompt, setting) if role.prompt else ""
+    own = read_role_prompt(folder, role.prompt, setting) if role.prompt else ""
     return template_with((TEMPLATES / "role.md").read_text(encoding="utf-8"), own)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.files import PRIVATE_FILE
 from ralph.domain.supervision.message import (
     MAX_BODY_CHARS,
@@ -57,6 +58,8 @@ class MessageBus:
         self, path: Path, *, lock_seconds: float = LOCK_SECONDS, now: Callable[[], float] = time.time
     ) -> None:
         self.path = path
+        # Where it is now: a link that an agent puts in its folder's place later is not followed.
+        self._place = Path(os.path.realpath(path.parent), path.name)
         self._lock_seconds = lock_seconds
         self._now = now
 
@@ -86,7 +89,7 @@ class MessageBus:
         """The messages from ``offset`` on, at most ``limit`` bytes. A bus that nobody has posted to is empty."""
         try:
             with _bus_errors(self.path):
-                descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                descriptor = self._open_file(os.O_RDONLY)
         except StoreError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 return BusReading()
@@ -114,7 +117,7 @@ class MessageBus:
     def end(self) -> int:
         """Where the next message will begin."""
         try:
-            return self.path.stat().st_size
+            return self.path.lstat().st_size
         except OSError:
             return 0
 
@@ -136,10 +139,8 @@ class MessageBus:
     @contextmanager
     def _open(self) -> Iterator[int]:
         """Open for appending, and locked."""
-        # Not through a link: an agent could point it anywhere.
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         while True:
-            with _closing(os.open(self.path, flags, PRIVATE_FILE)) as descriptor:
+            with _closing(self._open_file(os.O_RDWR | os.O_APPEND | os.O_CREAT)) as descriptor:
                 _require_file(descriptor, self.path)
                 if not _lock(descriptor, shared=False, seconds=self._lock_seconds):
                     message = f"{self.path} is locked by another process"
@@ -148,10 +149,16 @@ class MessageBus:
                     yield descriptor
                     return
 
+    def _open_file(self, flags: int) -> int:
+        """Not through a link: an agent could point it anywhere."""
+        flags |= os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        with beneath.parent_of(self._place) as (folder, name):
+            return os.open(name, flags, PRIVATE_FILE, dir_fd=folder)
+
     def _is_still(self, descriptor: int) -> bool:
         """The file may have been replaced while we waited for the lock."""
         try:
-            there = self.path.stat()
+            there = self.path.lstat()
         except FileNotFoundError:
             return False
         ours = os.fstat(descriptor)

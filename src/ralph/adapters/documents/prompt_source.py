@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ralph.adapters import beneath
-from ralph.adapters.files import NotPlain, read_plain
+from ralph.adapters.files import NotPlain
 from ralph.errors import ConfigError, UsageError
 
 MOST_BYTES = 100_000_000
@@ -49,11 +50,19 @@ def read_prompt_file(path: Path) -> str:
     return text
 
 
-def read_role_prompt(path: Path, setting: str) -> str:
-    """The instructions of a role, from the file that ``setting`` names. Raises ConfigError."""
+def read_role_prompt(folder: Path, name: str, setting: str) -> str:
+    """The instructions of a role, from the file that ``setting`` names. Raises ConfigError.
+
+    One that is named within the project must be in it, links followed: it could have been made one by an agent, or have
+    come with a clone.
+    """
     hint = f"write the file, or change {setting} in .ralph/settings.json"
+    path, real = folder / name, Path(os.path.realpath(folder / name))
+    if not Path(name).is_absolute() and not real.is_relative_to(folder.resolve()):
+        message = f"{setting}: {path} leads out of the project, to {real}"
+        raise ConfigError(message, hint="copy the file into the project, or name it with its whole path")
     try:
-        data = read_plain(path, LARGEST_ROLE_PROMPT + 1)
+        data = beneath.read_plain(real, LARGEST_ROLE_PROMPT + 1)
     except FileNotFoundError:
         message = f"{setting}: there is no file {path}"
         raise ConfigError(message, hint=hint) from None

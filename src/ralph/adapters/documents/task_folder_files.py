@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from stat import S_ISDIR
 
+from ralph.adapters import beneath
 from ralph.adapters.files import make_private_folder
 from ralph.errors import StoreError
 
@@ -13,6 +15,7 @@ def make_task_folder(folder: Path) -> None:
     """Raises StoreError unless it is writable: an agent that cannot write DONE would never be done."""
     try:
         make_private_folder(folder)
+        beneath.list_names(folder)
     except (FileExistsError, NotADirectoryError) as error:
         message = f"the task folder {folder} cannot be made: something else of that name is in the way"
         raise StoreError(message, hint="move it away, or choose another folder with --task-dir") from error
@@ -26,12 +29,11 @@ def make_task_folder(folder: Path) -> None:
 
 def clear_marker(marker: Path) -> bool:
     """True if there was one."""
-    if not marker.is_symlink() and not marker.is_file():
-        return False
     try:
-        marker.unlink()
-    except FileNotFoundError:
-        return False
+        found = beneath.status(marker)
+        if found is None or S_ISDIR(found.st_mode):
+            return False
+        beneath.remove(marker)
     except OSError as error:
         message = f"cannot remove {marker}: {error.strerror or error}"
         raise StoreError(message, hint="remove it: the agent is not restarted while it is there") from error

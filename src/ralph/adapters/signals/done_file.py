@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.signals.folder_watch import FolderWatch
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.supervision.task_folder import rejected_name
@@ -22,29 +23,27 @@ class DoneFile:
     path: Path
 
     def exists(self) -> bool:
-        """A link that leads nowhere does not count. Raises StoreError for a directory, or if it cannot be seen."""
+        """A link does not count. Raises StoreError for a directory, or if it cannot be seen."""
         try:
-            mode = self.path.stat().st_mode
-        except FileNotFoundError:
-            return False
+            found = beneath.status(self.path)
         except OSError as error:
             message = f"cannot look for {self.path}: {error.strerror or error}"
             raise StoreError(message, hint="make the task folder readable, and DONE a plain file") from error
-        if stat.S_ISDIR(mode):
+        if found is not None and stat.S_ISDIR(found.st_mode):
             message = f"DONE is a directory: {self.path}"
             raise StoreError(message, hint="remove it; an agent that is done writes a file of that name")
-        return True
+        return found is not None and not stat.S_ISLNK(found.st_mode)
 
-    def leads_nowhere(self) -> bool:
+    def is_link(self) -> bool:
         """It was made for a reason, so it is worth a warning."""
-        return self.path.is_symlink() and not self.path.exists()
+        return bool(beneath.read_link(self.path))
 
     def reject(self) -> Path | None:
         """Keep it under another name: the guardrails denied it. None: it was removed meanwhile."""
         try:
-            taken = {entry.name for entry in self.path.parent.iterdir()}
+            taken = set(beneath.list_names(self.path.parent))
             aside = self.path.with_name(rejected_name(taken))
-            self.path.rename(aside)
+            beneath.move(self.path, aside)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 
+from ralph.adapters import beneath
 from ralph.domain.loop.claims import Claim, Signal, any_tag_claims, first_tag_claims
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Judging
@@ -64,4 +66,12 @@ class MarkerFileProbe:
     claim: Claim
 
     async def look(self, judging: Judging) -> Sequence[Signal]:
-        return (Signal(self.claim, f"file {self.path.name}"),) if self.path.is_file() else ()
+        return (Signal(self.claim, f"file {self.path.name}"),) if self.is_there() else ()
+
+    def is_there(self) -> bool:
+        """A link does not count: where it leads is nobody's claim."""
+        try:
+            found = beneath.status(self.path)
+        except OSError:
+            return False
+        return found is not None and S_ISREG(found.st_mode)

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ralph.adapters.files import make_private_folder, open_folder, read_plain, write_atomic
+from ralph.adapters import beneath
+from ralph.adapters.files import make_private_folder, open_folder, write_atomic
 from ralph.adapters.storage.database import StartedOf, store_errors
 from ralph.domain.holder import Owner, is_stale
 
@@ -109,15 +110,15 @@ class ChildRuns:
 
     def _in_files(self) -> Iterator[ChildRun]:
         try:
-            files = sorted(self._folder.glob("*.json"))
+            names = beneath.list_names(self._folder, self.state_folder)
         except OSError:
             return
-        for file in files:
+        for file in (self._folder / name for name in names if name.endswith(".json")):
             # The agent may write there too: skip whatever is not a registration.
             with contextlib.suppress(
                 OSError, ValueError, ArithmeticError, TypeError, KeyError, RecursionError
             ):
-                owner = json.loads(read_plain(file, MAX_FILE_BYTES, follow=False))["owner"]
+                owner = json.loads(beneath.read_plain(file, MAX_FILE_BYTES, self.state_folder))["owner"]
                 texts = (str(owner[name]) for name in ("process_started", "boot_id", "host"))
                 yield ChildRun(file.stem, Owner(int(owner["pid"]), *texts))
 
@@ -155,4 +156,4 @@ def registered_child(environ: Mapping[str, str], run_id: str, owner: Owner) -> I
         yield
     finally:
         with contextlib.suppress(OSError):
-            file.unlink(missing_ok=True)
+            beneath.remove(file, file.parent)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +15,8 @@ from pathlib import Path
 from time import gmtime, strftime
 from typing import Generic, TypeVar
 
-from ralph.adapters.files import make_private_folder, make_state_folder, read_plain, write_atomic
+from ralph.adapters import beneath
+from ralph.adapters.files import make_state_folder
 from ralph.domain.loop.events import IterationStarted, LoopEvent, RunEnded
 from ralph.domain.promise.loop_state import (
     RALPH_LOOP_STATE_FILE,
@@ -77,7 +79,8 @@ class StateFile(Generic[T]):
         if not name or name.startswith(".") or "/" in name or "\0" in name:
             message = f"{name!r} cannot be the name of a state"
             raise UsageError(message, hint="use a plain name such as 'ralph-loop'")
-        self.path = folder / f"{name}.json"
+        # The project's .ralph may be a link of the user's; one that an agent puts there later is not followed.
+        self.path = Path(os.path.realpath(folder.parent), folder.name, f"{name}.json")
         self._decode = decode
         self._encode = encode
         self._report = report
@@ -97,7 +100,7 @@ class StateFile(Generic[T]):
         try:
             self._read()
             self._make_folder()
-            write_atomic(self.path, content)
+            beneath.write_atomic(self.path, content)
         except OSError as error:
             self._report(f"cannot write {self.path}: {error.strerror or error}")
             return False
@@ -106,7 +109,7 @@ class StateFile(Generic[T]):
     def clear(self) -> bool:
         """True: the file does not exist now."""
         try:
-            self.path.unlink(missing_ok=True)
+            beneath.remove(self.path)
         except NotADirectoryError:  # part of its path is a file, so it does not exist
             return True
         except OSError as error:
@@ -116,7 +119,7 @@ class StateFile(Generic[T]):
 
     def _read(self) -> T | None:
         try:
-            data = read_plain(self.path, MOST_BYTES)
+            data = beneath.read_plain(self.path, MOST_BYTES)
         except FileNotFoundError:
             return None
         try:
@@ -133,11 +136,11 @@ class StateFile(Generic[T]):
         time = strftime("%Y%m%dT%H%M%SZ", gmtime(self._now()))
         aside = self.path.with_name(f"{self.path.name}.corrupt-{time}")
         number = 1
-        while aside.exists():  # twice within a second
+        while beneath.status(aside) is not None:  # twice within a second
             number += 1
             aside = self.path.with_name(f"{self.path.name}.corrupt-{time}-{number}")
         try:
-            self.path.rename(aside)
+            beneath.move(self.path, aside)
         except FileNotFoundError:  # another process was faster, and reports it
             return
         self._report(
@@ -147,9 +150,9 @@ class StateFile(Generic[T]):
 
     def _make_folder(self) -> None:
         folder = self.path.parent
-        if folder.parent.name == STATE_FOLDER:
+        if folder.parent.name == STATE_FOLDER and not beneath.read_link(folder.parent):
             make_state_folder(folder.parent)
-        make_private_folder(folder)
+        beneath.make_folder(folder)
 
 
 def loop_state_file(

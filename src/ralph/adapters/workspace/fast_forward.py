@@ -8,9 +8,11 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 from time import time
 from urllib.parse import quote
 
+from ralph.adapters import beneath
 from ralph.adapters.files import make_private_folder, read_whole, write_atomic
 from ralph.adapters.git import Git, Ran
 from ralph.errors import GitFailed
@@ -50,7 +52,7 @@ class FastForward:
         if ran.code is None:  # it took too long, and was ended somewhere in between
             await self.finish()
         else:
-            file.unlink(missing_ok=True)
+            beneath.remove(file, self._folder)
         return ran
 
     async def finish(self) -> str:
@@ -69,7 +71,7 @@ class FastForward:
             await self._git.commit_of(f"refs/heads/{branch}") == move.tip
         ):  # else it is done, or the user went on
             told = await self._redo(branch, move)
-        file.unlink(missing_ok=True)
+        beneath.remove(file, self._folder)
         return told
 
     def _file(self, branch: str) -> Path:
@@ -111,7 +113,7 @@ class FastForward:
             if not 0 <= lock.stat().st_mtime - move.at + 1 <= OURS_FOR:
                 message = f"a merge was interrupted, and cannot be finished while {lock} is there"
                 raise GitFailed(message, hint="if no git is running there, remove it and try again")
-            lock.unlink()
+            beneath.remove(lock, lock.parent)
 
 
 class _Tree:
@@ -130,20 +132,16 @@ class _Tree:
         self._files = frozenset((await self._must("ls-files", "-z")).names)
         await self._run("update-index", "-q", "--refresh")
         different = set((await self._must("diff-files", "--name-only", "-z")).names)
-        return [
-            name
-            for name in names
-            if (name in different if name in self._files else _is_file(self._path(name)))
-        ]
+        return [name for name in names if (name in different if name in self._files else self._is_file(name))]
 
     async def is_begun(self, name: str) -> bool:
         """It is missing, or holds the beginning of what this commit has there: git was killed while it wrote."""
         path = self._path(name)
-        if not _is_file(path):
+        if not self._is_file(name):
             return True
-        if path.is_symlink() or name not in self._files:
+        if beneath.read_link(path, self._git.root) or name not in self._files:
             return False
-        content = read_whole(path, MOST_BYTES, follow=False)
+        content = beneath.read_whole(path, MOST_BYTES, self._git.root)
         ran = await self._git.run("cat-file", "--filters", f"{self._commit}:{name}")
         return content is not None and ran.ok and ran.output.startswith(content)
 
@@ -152,19 +150,30 @@ class _Tree:
         for name in names:
             if name not in self._files:
                 self._delete(self._path(name))
-        written = [name for name in names if name in self._files and not _is_folder(self._path(name))]
+        written = [name for name in names if name in self._files and not S_ISDIR(self._mode(name))]
         for start in range(0, len(written), BATCH):
             await self._must("checkout-index", "--force", "--quiet", "--", *written[start : start + BATCH])
 
     def forget(self) -> None:
-        self._index.unlink(missing_ok=True)
+        beneath.remove(self._index, self._index.parent)
 
     def _delete(self, path: Path) -> None:
         with suppress(OSError):  # a folder that holds something else stays
-            path.unlink(missing_ok=True)
+            beneath.remove(path, self._git.root)
             while path.parent != self._git.root:
                 path = path.parent
-                path.rmdir()
+                beneath.remove_folder(path, self._git.root)
+
+    def _is_file(self, name: str) -> bool:
+        mode = self._mode(name)
+        return S_ISREG(mode) or S_ISLNK(mode)
+
+    def _mode(self, name: str) -> int:
+        """0: it is not there, or lies behind a link."""
+        with suppress(OSError):
+            found = beneath.status(self._path(name), self._git.root)
+            return 0 if found is None else found.st_mode
+        return 0
 
     def _path(self, name: str) -> Path:
         return self._git.root / name
@@ -178,14 +187,6 @@ class _Tree:
             message = f"an interrupted merge cannot be finished: git {arguments[0]} failed: {ran.why}"
             raise GitFailed(message, hint="`git status` shows how far it is")
         return ran
-
-
-def _is_file(path: Path) -> bool:
-    return path.is_symlink() or path.is_file()
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 def _read(file: Path) -> _Move | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.repository_lock import lock_folder
-from ralph.adapters.workspace.worktrees import Worktrees
+from ralph.adapters.workspace.worktrees import Worktrees, make_project_folder
 from ralph.domain.sandbox.own_git import OWN
 from ralph.domain.tasks.pipeline import Conflict, Merged, MergeResult, NotMerged, Unverified
 from ralph.engine.tasks.ports import Verify, Worktree
@@ -136,18 +136,19 @@ class Integration:
     async def _verify(self, worktree: Worktree, commit: str, verify: Verify) -> str:
         """What is merged must be what was seen: nobody may have written to the merged files meanwhile."""
         path = await self._open(commit)
-        (path / worktree.folder).mkdir(parents=True, exist_ok=True)
+        place = make_project_folder(path, worktree.folder)
         git = self._git.at(path)
         index = git.root / (await git.must("rev-parse", "--git-path", "index")).out.rstrip("\n")
-        shutil.copyfile(index, self._index)
+        beneath.remove(self._index, self._index.parent)
+        beneath.copy(index, self._index, index.parent, self._index.parent)
         try:
-            if wrong := await verify(path / worktree.folder):
+            if wrong := await verify(place):
                 return wrong
             own_index = {"GIT_INDEX_FILE": str(self._index.absolute())}
             await git.run("update-index", "-q", "--refresh", environment=own_index)
             ran = await git.run("diff-files", "--name-only", "-z", environment=own_index)
         finally:
-            self._index.unlink(missing_ok=True)
+            beneath.remove(self._index, self._index.parent)
         if not ran.ok:
             return (
                 f"git could not tell whether the merged files were changed while they were checked: {ran.why}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from ralph.adapters import beneath
 from ralph.domain.proof.tree import LINK, Tree
 from ralph.engine.proof.ports import ProofStore
 
@@ -31,7 +33,7 @@ class KeptTree:
         changed = sorted(now.differing(self._tree))
         for path in changed:  # all of them first: a link may lie where a folder was
             if path in now.files:
-                self._place(path).unlink(missing_ok=True)
+                beneath.remove(self._top / path, self._top)
         for path in changed:
             await self._write(path)
         return changed
@@ -40,16 +42,12 @@ class KeptTree:
         entry = self._tree.files.get(path)
         if entry is None:
             return
-        file = self._place(path)
-        if file.is_dir() and not any(file.iterdir()):
-            file.rmdir()
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = self._top / path
+        with suppress(OSError):
+            beneath.remove_folder(file, self._top)
         if entry.mode == LINK:
-            file.symlink_to((await self._store.content(entry)).decode(errors="surrogateescape"))
+            target = (await self._store.content(entry)).decode(errors="surrogateescape")
+            beneath.make_link(file, target, self._top)
             return
-        await self._store.write(entry, file)
-        if entry.mode == EXECUTABLE:
-            file.chmod(0o755)
-
-    def _place(self, path: str) -> Path:
-        return self._top / path
+        with beneath.open_new(file, self._top, mode=0o777 if entry.mode == EXECUTABLE else 0o666) as opened:
+            await self._store.write(entry, opened.write)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import fcntl
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.files import open_own
 
 
@@ -22,20 +21,23 @@ def held(lock: Path) -> Iterator[None]:
 
 def remove_left_checkouts(runs: Path) -> None:
     """Those of runs that were killed while they used one."""
-    for place in runs.glob("*/proof/[0-9]*"):
-        with suppress(OSError), open(open_own(place.parent / "lock"), "ab") as file:  # noqa: PTH123
+    with suppress(OSError):
+        for run in beneath.list_names(runs, runs):
+            _remove_left(runs / run / "proof", runs)
+
+
+def _remove_left(folder: Path, runs: Path) -> None:
+    with suppress(OSError):
+        left = [name for name in beneath.list_names(folder, runs) if name[0].isdigit()]
+        if not left:
+            return
+        with open(open_own(folder / "lock"), "ab") as file:  # noqa: PTH123 a descriptor
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove_tree(place)
+            for name in left:
+                beneath.remove_tree(folder / name, runs)
 
 
 def remove_tree(place: Path) -> None:
-    """All of it, also folders that a command closed. Links are removed, not followed."""
-    shutil.rmtree(place, ignore_errors=True)
-    if place.exists():
-        with suppress(OSError):
-            place.chmod(0o700)
-            for folder, folders, _ in os.walk(place):
-                for closed in (Path(folder, name) for name in folders):
-                    if not closed.is_symlink():
-                        closed.chmod(0o700)
-        shutil.rmtree(place, ignore_errors=True)
+    """All of it, as far as it can be removed. Links are removed, not followed."""
+    with suppress(OSError):
+        beneath.remove_tree(place, place.parent)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph.adapters.files import open_plain
+from ralph.adapters import beneath
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -28,10 +28,10 @@ def object_id(content: bytes, like: str) -> str:
     return hashed.hexdigest()
 
 
-def id_of_file(file: Path, like: str) -> str:
+def id_of_file(file: Path, like: str, top: Path) -> str:
     """Empty if it is no plain file that can be read."""
     try:
-        with open_plain(file, follow=False) as opened:
+        with beneath.open_plain(file, top) as opened:
             hashed = begin_id(os.fstat(opened.fileno()).st_size, like)
             while chunk := opened.read(CHUNK):
                 hashed.update(chunk)

@@ -253,18 +253,14 @@ class GitProofStore:
             raise _forged(entry.object_id)
         return found
 
-    async def write(self, entry: Entry, file: Path) -> None:
-        """Its content, of any size, to a new file. Raises GitFailed, as ``content`` does, or OSError."""
-        with file.open("xb") as opened:
-            await self._stream(entry, opened.write)
-
     async def sha256(self, entry: Entry) -> str:
         """Of its content, of any size. Raises GitFailed, as ``content`` does."""
         found = sha256()
-        await self._stream(entry, found.update)
+        await self.write(entry, found.update)
         return found.hexdigest()
 
-    async def _stream(self, entry: Entry, take: Callable[[bytes], object]) -> None:
+    async def write(self, entry: Entry, take: Callable[[bytes], object]) -> None:
+        """Its content, of any size, piece by piece. Raises GitFailed, as ``content`` does."""
         git, name = self._private(), entry.object_id
         hashed = begin_id(int((await git.must("cat-file", "-s", name)).text), name)
 
@@ -312,7 +308,7 @@ class GitProofStore:
         ran = await self._user(project).run(
             "cat-file", "blob", f"HEAD:{file.relative_to(project).as_posix()}"
         )
-        now = read_whole(file, MOST_READ, follow=False)
+        now = beneath.read_whole(file, MOST_READ, project)
         return ran.ok and now is not None and decides_the_same(path, ran.output, now)
 
     def remember(self, name: str, text: str) -> None:
@@ -354,7 +350,10 @@ class GitProofStore:
 
         def is_same(path: str) -> bool:
             entry = tree.files[path]
-            return entry.mode == LINK or id_of_file(checkout.top / path, entry.object_id) == entry.object_id
+            return (
+                entry.mode == LINK
+                or id_of_file(checkout.top / path, entry.object_id, checkout.top) == entry.object_id
+            )
 
         return await asyncio.to_thread(lambda: [path for path in paths if not is_same(path)])
 
@@ -406,16 +405,16 @@ class GitProofStore:
         for path, entry in tree.files.items():
             file = place / path
             if entry.mode == LINK:
-                target = os.fsencode(file.readlink()) if file.is_symlink() else b""
+                target = os.fsencode(beneath.read_link(file, place))
                 found = object_id(target, entry.object_id)
             else:
-                target, found = b"", id_of_file(file, entry.object_id)
+                target, found = b"", id_of_file(file, entry.object_id, place)
             if found != entry.object_id:
                 raise _forged(path)
             if target and _leads_outside(path, os.fsdecode(target)):
-                file.unlink()
+                beneath.remove(file, place)
                 if self.base.files.get(path) == entry:
-                    file.symlink_to((self.top / path).parent / os.fsdecode(target))
+                    beneath.make_link(file, (self.top / path).parent / os.fsdecode(target), place)
                 else:
                     left.append(path)
         return left

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import zlib
-from contextlib import suppress
 from hashlib import new, sha256
 from pathlib import Path
 
-from ralph.adapters.files import open_plain, read_whole, write_atomic
+from ralph.adapters import beneath
+from ralph.adapters.files import write_atomic
 from ralph.errors import GitFailed
 
 MOST_BYTES = 500_000_000
@@ -34,7 +33,7 @@ def read_sealed(file: Path) -> str | None:
     """None if it is not there. Raises GitFailed if it is damaged."""
     if not os.path.lexists(file):
         return None
-    found = read_whole(file, MOST_BYTES, follow=False) or b""
+    found = beneath.read_whole(file, MOST_BYTES, file.parent) or b""
     if not _is_sealed(found):
         raise lost(file)
     return found.partition(b"\n")[2].decode()
@@ -43,7 +42,7 @@ def read_sealed(file: Path) -> str | None:
 def seal_notes(folder: Path) -> None:
     """Those of a run that an earlier version of ralph began. What is sealed already stays as it is."""
     for old, name in UNSEALED.items():
-        content = read_whole(folder / old, MOST_BYTES, follow=False)
+        content = beneath.read_whole(folder / old, MOST_BYTES, folder)
         if content is not None and not _is_sealed(content):
             write_sealed(folder / name, content.decode())
 
@@ -55,7 +54,7 @@ def _is_sealed(found: bytes) -> bool:
 
 def seal_of_index(file: Path) -> bytes | None:
     """Git seals an index with a hash at its end, but does not look at it. None if it is missing or damaged."""
-    content = read_whole(file, MOST_BYTES, follow=False)
+    content = beneath.read_whole(file, MOST_BYTES, file.parent)
     if content is None:
         return None
     for kind in ("sha1", "sha256"):
@@ -79,7 +78,7 @@ def _is_whole(file: Path) -> bool:
     hashed = new("sha1" if len(name) == 40 else "sha256", usedforsecurity=False)
     packed = zlib.decompressobj()
     try:
-        with open_plain(file, follow=False) as opened:
+        with beneath.open_plain(file, file.parent.parent) as opened:
             while chunk := opened.read(CHUNK):
                 hashed.update(packed.decompress(chunk))
         hashed.update(packed.flush())
@@ -90,11 +89,4 @@ def _is_whole(file: Path) -> bool:
 
 def remove(file: Path) -> None:
     """Whatever is in its place."""
-    with suppress(FileNotFoundError):
-        try:
-            file.unlink()
-        except (
-            IsADirectoryError,
-            PermissionError,
-        ):  # what unlinking a folder is called depends on the system
-            shutil.rmtree(file)
+    beneath.remove_tree(file, file.parent)

@@ -6,7 +6,7 @@ import os
 from hashlib import blake2b
 from pathlib import Path
 
-from ralph.adapters.files import read_whole
+from ralph.adapters import beneath
 from ralph.adapters.git import Git
 from ralph.engine.ports import ProcessRunner, Snapshot
 
@@ -50,14 +50,14 @@ class GitWorkspace:
     def _look(self, path: bytes) -> bytes:
         """The status names a changed file, but not whether it has changed once more."""
         file = self._top / path.decode(errors="surrogateescape")
-        content = read_whole(file, READ_BYTES, follow=False)
+        content = beneath.read_whole(file, READ_BYTES, self._top)
         if content is not None:  # the same words written again are no progress
             return content
         try:
-            stat = file.lstat()
+            stat = beneath.status(file, self._top)
         except OSError:
-            return b"absent"
-        return f"{stat.st_mtime_ns} {stat.st_size}".encode()
+            stat = None
+        return b"absent" if stat is None else f"{stat.st_mtime_ns} {stat.st_size}".encode()
 
 
 def _path(entry: bytes) -> bytes:

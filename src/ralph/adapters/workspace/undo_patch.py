@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.workspace.proof_store import GitProofStore
 from ralph.domain.proof.tree import Tree
 
@@ -36,5 +37,4 @@ class UndoPatch:
         await self.store.write_patch(
             *(Tree().putting_back(paths, tree) for tree in (now, then)), file=self.file
         )
-        with self.file.open("rb") as opened:
-            return opened.read(MOST_SHOWN).decode(errors="replace")
+        return beneath.read_plain(self.file, MOST_SHOWN, self.file.parent).decode(errors="replace")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import filecmp
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from time import time
 
+from ralph.adapters import beneath
 from ralph.adapters.files import make_private_folder
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.nested_repositories import unsaved_repositories
@@ -24,6 +23,8 @@ BRANCHES = "ralph/"
 FOLDER = "worktrees"
 REMOVED = ".removed-"
 """Begins the name of what is being deleted: a kill in the middle leaves nothing that looks like a worktree."""
+MOST_BYTES = 100_000
+CHUNK = 1_000_000
 TRIES = 3
 PAUSE = 0.2
 
@@ -72,7 +73,7 @@ class Worktrees:
             async with self._lock.held():
                 await self._make(path, branch=branch, start=begin)
         worktree = Worktree(path, branch, base or await self._base(branch, begin), self._project)
-        worktree.workspace.mkdir(parents=True, exist_ok=True)  # git has no empty folders
+        make_project_folder(path, self._project)
         return worktree
 
     async def detached(self, name: str, commit: str) -> Path:
@@ -119,7 +120,7 @@ class Worktrees:
         async with self._lock.held():
             for path in self._entries():
                 if path.name.startswith(REMOVED):
-                    await asyncio.to_thread(_delete, path)
+                    await self._delete(path)
                 elif path.name.startswith(prefix) and (held := lock_folder(path)) is not None:
                     os.close(held)
                     await self._remove(path)
@@ -166,28 +167,24 @@ class Worktrees:
         copy, even to the original.
         """
         common = await self._git.run("rev-parse", "--git-common-dir")
-        marker = (path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
+        marker = _read(path / ".git")
         recorded = path / marker.removeprefix("gitdir:").strip()
         own = (self._git.root / common.text / "worktrees" / recorded.name).resolve()
-        try:
-            place = Path(
-                (own / "gitdir").read_text(encoding="utf-8", errors="surrogateescape").strip()
-            ).parent
-        except OSError:
-            return False
-        if not common.ok or place.name != path.name:
+        place = Path(_read(own / "gitdir").strip()).parent
+        if not common.ok or not marker or place.name != path.name:
             return False
         if not _same(recorded, own):
-            (path / ".git").write_bytes(b"gitdir: " + os.fsencode(own) + b"\n")
-            (own / "gitdir").write_bytes(os.fsencode(path / ".git") + b"\n")
+            beneath.write_atomic(path / ".git", b"gitdir: " + os.fsencode(own) + b"\n", path)
+            beneath.write_atomic(own / "gitdir", os.fsencode(path / ".git") + b"\n", own)
         return True
 
     def _put_aside(self, path: Path) -> None:
         """Something is there that git does not know, left by a crash or by a person: keep it."""
-        if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
-            path.rmdir()
-        elif path.exists() or path.is_symlink():
-            shutil.move(path, path.with_name(f"{path.name}.left-{int(self._now())}"))
+        with contextlib.suppress(OSError):  # unless there is something in it
+            beneath.remove_folder(path, self._folder)
+        if beneath.status(path, self._folder) is not None:
+            aside = next(self._free(f"{path.name}.left-{int(self._now())}"))
+            beneath.move(path, aside, self._folder, self._folder)
 
     # --- removing ---
 
@@ -212,19 +209,48 @@ class Worktrees:
 
     async def _remove(self, path: Path) -> None:
         """The folder loses its name at once, so that a kill leaves either all of it or nothing that counts."""
-        gone = _rename(path)
+        gone = next(self._free(f"{REMOVED}{path.name}"))
+        with contextlib.suppress(FileNotFoundError):
+            beneath.move(path, gone, self._folder, self._folder)
         await self._git.run("worktree", "remove", "--force", "--force", str(path))
-        await asyncio.to_thread(_delete, gone)
+        await self._delete(gone)
+
+    async def _delete(self, folder: Path) -> None:
+        """As far as it can be; the rest is tried again by the next run."""
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(beneath.remove_tree, folder, self._folder)
+
+    def _free(self, name: str) -> Iterator[Path]:
+        """Names like this one that are not taken."""
+        return _free(self._folder / name, self._folder)
 
     def _entries(self) -> list[Path]:
-        return sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        try:
+            return [self._folder / name for name in beneath.list_names(self._folder, self._folder)]
+        except OSError:
+            return []
+
+
+def make_project_folder(tree: Path, folder: str) -> Path:
+    """Where the project is in a working tree: git has no empty folders. Raises GitFailed.
+
+    Work that was merged may have put a link there: whoever works in it would work, and write, somewhere else.
+    """
+    try:
+        beneath.make_folder(tree / folder, tree)
+    except OSError as error:
+        message = f"the project's folder {folder} cannot be made in {tree}: {error.strerror or error}"
+        raise GitFailed(message, hint="a commit made it something else than a folder: undo that") from error
+    return tree / folder
+
+
+def _read(file: Path) -> str:
+    """Empty: it cannot be read."""
+    return (beneath.read_whole(file, MOST_BYTES, file.parent) or b"").decode(errors="surrogateescape")
 
 
 def _is_being_made(lock: Path) -> bool:
-    try:
-        return lock.read_text().startswith("initializing")
-    except OSError:
-        return False
+    return _read(lock).startswith("initializing")
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -236,10 +262,10 @@ def _move_away(ignored: Sequence[str], source: Path, place: Path, users: Path) -
     moved = []
     for name in [each for one in ignored for each in _expand(source, one.rstrip("/"))]:
         file = source / name
-        if file.is_symlink() or _is_copy(file, users / name):
+        if beneath.read_link(file, source) or _is_copy(file, source, users / name, users):
             continue
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(file, next(_free(place / name)))
+        make_private_folder(place)
+        beneath.move(file, next(_free(place / name, place)), source, place)
         moved.append(name)
     return tuple(moved)
 
@@ -249,46 +275,31 @@ def _expand(root: Path, name: str) -> Iterator[str]:
     path = root / name
     if is_made_again(name):
         return
-    if path.is_symlink() or not path.is_dir() or (path / ".git").exists():
+    try:
+        names = beneath.list_names(path, root)
+    except OSError:  # a file, or a link
+        names = [".git"]
+    if ".git" in names:
         yield name
         return
-    for each in sorted(path.iterdir()):
-        yield from _expand(root, f"{name}/{each.name}")
+    for each in names:
+        yield from _expand(root, f"{name}/{each}")
 
 
-def _is_copy(one: Path, other: Path) -> bool:
+def _is_copy(one: Path, one_top: Path, other: Path, other_top: Path) -> bool:
     try:
-        return one.is_file() and other.is_file() and filecmp.cmp(one, other, shallow=False)
+        with beneath.open_plain(one, one_top) as a, beneath.open_plain(other, other_top) as b:
+            if os.fstat(a.fileno()).st_size != os.fstat(b.fileno()).st_size:
+                return False
+            while (chunk := a.read(CHUNK)) == b.read(CHUNK):
+                if not chunk:
+                    return True
     except OSError:
-        return False
+        pass
+    return False
 
 
-def _free(path: Path) -> Iterator[Path]:
+def _free(path: Path, top: Path) -> Iterator[Path]:
     """Names like this one that are not taken."""
     names = (path if not number else path.with_name(f"{path.name}.{number}") for number in count())
-    return (name for name in names if not name.exists() and not name.is_symlink())
-
-
-def _rename(path: Path) -> Path:
-    gone = next(_free(path.with_name(f"{REMOVED}{path.name}")))
-    with contextlib.suppress(FileNotFoundError):
-        path.rename(gone)
-    return gone
-
-
-def _delete(folder: Path) -> None:
-    """As far as it can be; the rest is tried again by the next run."""
-
-    def open_up(_: object, path: str, __: object) -> None:
-        with contextlib.suppress(OSError):  # programs install folders that nobody may write to
-            Path(path).parent.chmod(0o700)
-            Path(path).chmod(0o700)
-        shutil.rmtree(path, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            Path(path).unlink()
-
-    if folder.is_symlink() or folder.is_file():
-        folder.unlink(missing_ok=True)
-    elif folder.exists():
-        shutil.rmtree(folder, onerror=open_up)
-        shutil.rmtree(folder, ignore_errors=True)
+    return (name for name in names if beneath.status(name, top) is None)

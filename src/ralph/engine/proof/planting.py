@@ -40,15 +40,15 @@ class Planting:
                 return found, seconds
             for canary in canaries:
                 for path, text in canary.files.items():
-                    self._files.write(checkout.top / path, text)
+                    self._files.write(checkout.top / path, text, checkout.top)
             async for trial in self._proving.trials(checkout, occasion, slug, required):
                 seconds += trial.verdict.seconds
                 if trial.verdict.errored:
                     found[trial.required.label] = Sighting(failed=False, error=trial.verdict.reason)
                     continue
-                output = self._files.read(trial.log) or ""
+                output = self._files.read(trial.log, trial.log.parent) or ""
                 found[trial.required.label] = sight(canaries, failed=not trial.verdict.passed, output=output)
         return found, seconds
 
     def _read(self, checkout: Checkout, path: str) -> str | None:
-        return self._files.read(checkout.top / path)
+        return self._files.read(checkout.top / path, checkout.top)

@@ -39,8 +39,8 @@ class ProofStore(Protocol):
 
     async def content(self, entry: Entry) -> bytes: ...
 
-    async def write(self, entry: Entry, file: Path) -> None:
-        """Its content, of any size, to a new file."""
+    async def write(self, entry: Entry, take: Callable[[bytes], object]) -> None:
+        """Its content, of any size, piece by piece."""
         ...
 
     def checkout(self, tree: Tree) -> AbstractAsyncContextManager[Checkout]:
@@ -110,13 +110,13 @@ class Committer(Protocol):
 
 
 class Files(Protocol):
-    """Text files in a checkout, and the logs of commands."""
+    """Text files in a checkout, and the logs of commands; ``top``: the folder below which no link is followed."""
 
-    def read(self, file: Path) -> str | None:
+    def read(self, file: Path, top: Path) -> str | None:
         """None if it is not there, or no text."""
         ...
 
-    def write(self, file: Path, text: str) -> None: ...
+    def write(self, file: Path, text: str, top: Path) -> None: ...
 
 
 CommandsAt = Callable[[Checkout], AbstractAsyncContextManager[Commands]]

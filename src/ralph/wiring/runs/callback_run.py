@@ -52,6 +52,7 @@ def callback_parts(
     complain: Callable[[str], None],
 ) -> LoopParts:
     """Makes the task folder; the project's bus is beside it."""
+    folder = folder.resolve()
     make_task_folder(folder)
     done, marker = DoneFile(folder / DONE), folder / WAIT_MARKER
     clear_marker(marker)
@@ -114,7 +115,7 @@ def callback_parts(
 
 
 def _wait_reason(marker: Path, bus_probe: BusMessageProbe) -> str:
-    if marker.is_file():
+    if MarkerFileProbe(marker, Claim.WAITING).is_there():
         return f"{marker.name} is there"
     signals = bus_probe.signals()
     return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""

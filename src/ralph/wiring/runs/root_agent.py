@@ -187,8 +187,8 @@ class SupervisedComposition:
     def _first_warnings(self, done: DoneFile, marker: Path) -> Iterator[str]:
         if done.exists():
             yield "DONE is there already"
-        if done.leads_nowhere():
-            yield f"DONE is a link that leads nowhere, so it does not count: {done.path}"
+        if done.is_link():
+            yield f"DONE is a link, so it does not count: {done.path}"
         if clear_marker(marker):
             yield f"{WAIT_MARKER} of an earlier run was removed; the agent is started again"
 
@@ -228,7 +228,7 @@ class SupervisedComposition:
 
 def _wait_between_launches(marker: Path, bus_probe: BusMessageProbe) -> str:
     """Asked for between two launches, by hand or by a child: then nothing is launched. Empty: nobody did."""
-    if marker.is_file():
+    if MarkerFileProbe(marker, Claim.WAITING).is_there():
         return f"{WAIT_MARKER} is there: {marker}"
     signals = bus_probe.signals()
     return (signals[0].reason or f"a {WAIT_WITHOUT_RESTART} message was posted") if signals else ""

@@ -72,7 +72,8 @@ def prepare_supervised(
         if problem := problem_with_id(name, what=what):
             raise UsageError(problem, hint=ID_HINT)
     # Resolved: in a sandbox a link on the way to it need not be there.
-    folder = (task_folder or root.state / STATE_FOLDER / TASKS_FOLDER / task).resolve()
+    folder = task_folder or root.state / STATE_FOLDER / TASKS_FOLDER / task
+    folder = folder if resumes else folder.resolve()
     profile = load_profile(PROFILE)
     if (settings.sandbox.kind or profile.sandbox) != SandboxKind.NONE:
         _require_folder_of_its_own(folder, root, environ)
