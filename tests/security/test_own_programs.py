@@ -338,3 +338,15 @@ def test_a_workspace_that_is_on_path_itself_is_refused(confined: Project) -> Non
     ran = confined.ralph("run", "-p", PROMPT, "--sandbox", check=2, PATH=path)
     assert "it is on your PATH" in ran.stderr
     assert "take it off PATH" in ran.stderr
+
+
+@needs_bwrap
+def test_the_agents_path_and_fallbacks_show_no_folder_of_the_home(confined: Project, own_home: Path) -> None:
+    (own_home / ".ssh").mkdir()
+    (own_home / ".ssh" / "id").write_text("s3cret-value")
+    path = f"{own_home}/.ssh:{confined.env()['PATH']}"
+    agent = {"command": "claude", "fallbacks": [f"{own_home}/.ssh/id"], "environment": {"PATH": path}}
+    confined.settings(agent=agent, sandbox={"writable": [str(confined.programs)]})
+    confined.agent([{"run": "cat ~/.ssh/id > seen 2>&1; true"}, {"say": DONE}])
+    confined.ralph("run", "-p", PROMPT, "--sandbox", check=0)
+    assert "s3cret-value" not in (confined.root / "seen").read_text()

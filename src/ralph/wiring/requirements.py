@@ -87,7 +87,7 @@ def pricing(settings: Settings) -> PriceOf:
 def require_scm(settings: Settings, workspace: Path, environ: Mapping[str, str] = os.environ) -> None:
     if settings.scm is None or not settings.scm.tasks:
         return
-    path = settings.agent.environment.get("PATH", environ.get("PATH", os.defpath))
+    path = environ.get("PATH", os.defpath)  # not the agent's
     program = _words("scm.command", settings.scm.command)[0]
     for task in settings.scm.tasks:
         _words("scm.tasks", task)

@@ -89,12 +89,16 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
     candidates += [Path(name) for name in _TOOLS_ELSEWHERE]
     candidates += [Path(top, part) for top in (sys.prefix, sys.base_prefix) for part in _OF_AN_INSTALLATION]
     candidates.append(Path(__file__).parents[2])
-    for folder in map(Path, site.path.split(os.pathsep)):
+    # Ours, not the agent's: a repository's settings could name any folder of the home in that.
+    for folder in map(Path, site.own.environment["PATH"].split(os.pathsep)):
         candidates.append(folder)
         if folder.name in ("bin", "sbin"):
             candidates.append(folder.parent / "lib")
     for name in site.programs:
-        program = Path(shutil.which(name, path=site.path) or site.workspace / name)
+        found = shutil.which(site.workspace / name if os.sep in name else name, path=site.path)
+        if found is None:
+            continue
+        program = Path(found)
         candidates.append(program.parent)
         if not is_redirectable(program, writable):
             candidates.append(program.resolve().parent)
