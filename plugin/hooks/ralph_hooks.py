@@ -2986,9 +2986,11 @@ def ralph_guard_families_clients():
     """What is made again, or concerns the user's own tool only."""
     _SYNCS = words_in("sync rsync mirror")
     _SYNC_DELETES = words_in("--delete --delete-destination --remove -d --delete-destination=true")
-    _STRICT_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
+    _STRICT_FLAGS = LazyPattern(
+        r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge", hints="--"
+    )
     _PUBLISH_TASK = LazyPattern(r"(?::?[\w-]+:)?publish\w*")
-    _LOCAL_ENDPOINT = LazyPattern(r"https?://(?:localhost|127\.0\.0\.1|localstack|minio)\b.*")
+    _LOCAL_ENDPOINT = LazyPattern(r"https?://(?:localhost|127\.0\.0\.1|localstack|minio)\b.*", hints="http")
 
     def check_clients(call: Call) -> Danger | None:
         client = _CLIENTS.get(call.program)
@@ -3220,13 +3222,16 @@ def ralph_guard_families_files():
     _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
     _LET_INSTALL = "write to a file inside the project and let the user install it"
     _USE_RM = "remove the file with rm"
-    _FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
+    _FORMATTERS = LazyPattern(
+        r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com",
+        hints="mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com",
+    )
 
     _MADE_EMPTY = LazyPattern(
         r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
         r"|(?:out|output|err|errors?|results?|report|trace|dump|list|std(?:out|err)|nohup|summary|progress)[\w-]*(?:\.\w+)?"
     )
-    _EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*")
+    _EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*", hints="d s")
 
     def check_files(call: Call) -> Danger | None:
         check = _CHECKS.get(call.program)
@@ -3908,12 +3913,13 @@ def ralph_guard_families_secrets():
     _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
     _FETCH_VALUED = words_in("-P --directory-prefix --output-dir -H --header -A -u -e -o")
     _TELLERS = frozenset(["env", "printenv", "set", "export"])
-    _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
+    _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?", hints="@ <")
     _HOMES = (Place.HOME, Place.ROOT)
     _RAW_SENDERS = words_in("nc ncat netcat socat telnet")
     _DUMPERS = words_in("pg_dump pg_dumpall mysqldump mariadb-dump mongodump")
     _THIS_MACHINE = LazyPattern(
-        r"(?:\w+://)?(?:[^@/]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0|host\.docker\.internal)(?:[:/].*)?"
+        r"(?:\w+://)?(?:[^@/]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0|host\.docker\.internal)(?:[:/].*)?",
+        hints="localhost 127. ::1 0.0.0.0 host.docker",
     )
     _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
 
@@ -4447,13 +4453,17 @@ def ralph_guard_lazy_pattern():
     import re
 
     class LazyPattern:
-        """A regular expression with the methods that the guard uses."""
+        """A regular expression with the methods that the guard uses.
 
-        __slots__ = ("_compiled", "_flags", "text")
+    A text in which none of the ``hints`` (words, apart by blanks) occurs cannot match: then nothing is compiled.
+    """
 
-        def __init__(self, text: str, flags: int = 0) -> None:
+        __slots__ = ("_compiled", "_flags", "_hints", "text")
+
+        def __init__(self, text: str, flags: int = 0, *, hints: str = "") -> None:
             self.text = text
             self._flags = flags
+            self._hints = hints.split()
             self._compiled: re.Pattern[str] | None = None
 
         @property
@@ -4462,20 +4472,23 @@ def ralph_guard_lazy_pattern():
                 self._compiled = re.compile(self.text, self._flags)
             return self._compiled
 
+        def may_match(self, text: str) -> bool:
+            return not self._hints or any(hint in text for hint in self._hints)
+
         def search(self, text: str) -> re.Match[str] | None:
-            return self.compiled.search(text)
+            return self.compiled.search(text) if self.may_match(text) else None
 
         def match(self, text: str, *span: int) -> re.Match[str] | None:
-            return self.compiled.match(text, *span)
+            return self.compiled.match(text, *span) if self.may_match(text) else None
 
         def fullmatch(self, text: str) -> re.Match[str] | None:
-            return self.compiled.fullmatch(text)
+            return self.compiled.fullmatch(text) if self.may_match(text) else None
 
         def finditer(self, text: str) -> Iterator[re.Match[str]]:
-            return self.compiled.finditer(text)
+            return self.compiled.finditer(text) if self.may_match(text) else iter(())
 
         def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
-            return self.compiled.sub(replacement, text)
+            return self.compiled.sub(replacement, text) if self.may_match(text) else text
     return locals()
 
 def ralph_guard_limits():
@@ -4690,20 +4703,26 @@ def ralph_guard_places():
     MACHINE = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE])
     HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
 
-    _TEMPORARY = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)")
-    _TEMPORARY_ROOT = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)")
+    _TEMPORARY = LazyPattern(
+        r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)", hints="tmp folders shm"
+    )
+    _TEMPORARY_ROOT = LazyPattern(
+        r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)", hints="tmp folders shm"
+    )
     _SYSTEM = LazyPattern(
         r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
         re.IGNORECASE,
     )
     _SYSTEM_CHILD_OK = LazyPattern(r"/(?:var|srv|run|usr/local|root|opt)/.+|/(?:Library|Applications)/.+/.+")
-    _HOME = LazyPattern(r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?")
-    _HARMLESS_DEVICE = LazyPattern(
-        r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)"
+    _HOME = LazyPattern(
+        r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?", hints="/home /Users /root ~"
     )
-    _BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
-    _WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
-    _WINDOWS = LazyPattern(r"[A-Za-z]:")
+    _HARMLESS_DEVICE = LazyPattern(
+        r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)", hints="/dev/"
+    )
+    _BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*", hints="* ( [")
+    _WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|\\[\\/]*", hints=": \\")
+    _WINDOWS = LazyPattern(r"[A-Za-z]:", hints=":")
 
     def join_path(base: str, path: str) -> str:
         """``path`` seen from ``base``, without ``.`` and ``..`` where the text says enough."""
@@ -4736,7 +4755,7 @@ def ralph_guard_places():
         """``cwd`` is the directory at this point of the command line, ``project`` the absolute working directory if known."""
         if INPUT in path or "$" in path:
             return Place.UNKNOWN
-        if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":
+        if _WINDOWS_ROOT.fullmatch(path):
             return Place.ROOT
         whole = join_path(cwd, path)
         if project and not whole.startswith(("/", "~", UNKNOWN)):
@@ -4785,7 +4804,8 @@ def ralph_guard_places():
 
     _VITAL_FILES = LazyPattern(
         r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*|cron\.\w+/.*)"
-        r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
+        r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys",
+        hints="/etc/ /boot /proc/sys /sys/ authorized_keys",
     )
 
     def is_vital_file(path: str, cwd: str) -> bool:
@@ -4794,7 +4814,8 @@ def ralph_guard_places():
         return bool(_VITAL_FILES.fullmatch(whole)) or is_disk(whole)
 
     _PERSONAL_FILES = LazyPattern(
-        r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)"
+        r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)",
+        hints="~/.",
     )
 
     def is_personal_file(path: str, cwd: str) -> bool:
@@ -4802,7 +4823,8 @@ def ralph_guard_places():
         return bool(_PERSONAL_FILES.fullmatch(join_path(cwd, path)))
 
     _STARTUP_FILES = LazyPattern(
-        r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*"
+        r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*",
+        hints="~/. /etc/",
     )
 
     def is_startup_file(path: str) -> bool:
@@ -4821,7 +4843,9 @@ def ralph_guard_places():
         r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
         r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
         r"|credentials\.json|secrets?\.(?:ya?ml|json|toml|env))"
-        r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ"
+        r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ",
+        hints=".ssh .aws .netrc credentials .pgpass .pypirc .npmrc .kube .docker .gnupg id_ .env .vault-token hosts.yml .pem .p12 .pfx"
+        " .keystore .jks secret /etc/ environ",
     )
 
     def is_secret_file(path: str) -> bool:
@@ -5159,44 +5183,62 @@ strings in them.
         r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
         r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
         r"|spawnSync|execa\w*|IO\.popen|Open3\.\w+|Process\.spawn|Kernel\.\w+|Deno\.Command|Bun\.spawn\w*|sh|run|do\s+shell\s+script)"
-        r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
+        r"(?:\s*\(\s*|\s+(?=[\"'`\[]))",
+        hints="os subprocess sp call output open system exec spawn passthru IO. Open3 Process Kernel Deno Bun sh run",
     )
     _TREE_REMOVAL = LazyPattern(
         r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir(?:_all)?|rimraf(?:['\"]\))?(?:\.sync)?|emptyDir(?:Sync)?"
-        r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
+        r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*",
+        hints="rm remove rimraf emptyDir deltree",
     )
     _FILE_REMOVAL = LazyPattern(
         r"\b(?:os\.(?:remove|unlink|rmdir)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
-        r"|Path)\b\s*\(?\s*|\b(?!os\b|fs\b)([A-Za-z_]\w*)\.(?:unlink|rmdir)\(\s*(?:missing_ok=True)?\s*\)"
+        r"|Path)\b\s*\(?\s*|\b(?!os\b|fs\b)([A-Za-z_]\w*)\.(?:unlink|rmdir)\(\s*(?:missing_ok=True)?\s*\)",
+        hints="remove unlink delete rm Path",
     )
     _NEEDS_RECURSIVE = LazyPattern(r"fs|rmSync|rmdirSync|Deno")
     _UNLINKS = LazyPattern(r"\s*\.\s*(?:unlink|rmdir)")
-    _UNLINK_EACH = LazyPattern(r"array_map\(\s*['\"]unlink['\"]|map\(\s*os\.(?:remove|unlink)\b")
+    _UNLINK_EACH = LazyPattern(
+        r"array_map\(\s*['\"]unlink['\"]|map\(\s*os\.(?:remove|unlink)\b", hints="unlink os.remove"
+    )
     _NAMED = r"\(\s*['\"]([^'\"\n]+)['\"]"
     _NO_TEXT = r"\s*,\s*b?(?:''|\"\"|``)\s*[,)]"
     _EMPTIED = LazyPattern(
         rf"\bopen{_NAMED}\s*,\s*['\"]w[bt+]?['\"]\s*\)\s*\.close|\bPath{_NAMED}\s*\)\.write_(?:text|bytes)\(\s*b?(?:''|\"\")\s*\)"
-        rf"|(?:writeFile(?:Sync)?|File\.write|file_put_contents){_NAMED}{_NO_TEXT}|\btruncate(?:Sync)?{_NAMED}\s*(?:,\s*0\s*)?\)"
+        rf"|(?:writeFile(?:Sync)?|File\.write|file_put_contents){_NAMED}{_NO_TEXT}|\btruncate(?:Sync)?{_NAMED}\s*(?:,\s*0\s*)?\)",
+        hints="open write truncate put_contents",
     )
-    _OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
-    _SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
+    _OPENED = LazyPattern(
+        r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*",
+        hints="open write writeFile put_contents",
+    )
+    _SHELL_QUOTES = LazyPattern(
+        r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]", hints="` %x qx"
+    )
     _DECODED = LazyPattern(
-        r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
+        r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']",
+        hints="decode atob from",
     )
     _FETCH = LazyPattern(
         r"\b(?:urlopen|urlretrieve|(?:requests|httpx|session|client)\s*\.\s*get|fetch|axios(?:\.get)?|https?\.get|open-uri|URI\.open"
-        r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)"
+        r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)",
+        hints="url requests http session client fetch axios URI open-uri Net:: LWP file_get_contents",
     )
-    _RUNS_TEXT = LazyPattern(r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)")
+    _RUNS_TEXT = LazyPattern(
+        r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)", hints="exec eval Function"
+    )
     _CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
     _FORK_BOMB = LazyPattern(
-        r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b"
+        r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b",
+        hints="fork",
     )
-    _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
-    _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
-    _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
+    _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh", hints="dup2 pty.spawn /bin/")
+    _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)", hints="system")
+    _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"", hints="|")
 
-    _COMMAND_LINE = LazyPattern(r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s")
+    _COMMAND_LINE = LazyPattern(
+        r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s", hints="rm git dd mkfs find shred"
+    )
 
     class FoundInCode(NamedTuple):
         """What a piece of code would do."""
@@ -5493,7 +5535,8 @@ def ralph_guard_programs_code_paths():
                 if method:
                     before = text[max(0, found.start() - 200) : found.start()]
                     opened = re.search(
-                        r"[\w.\ue010-\ue012]+(?:\([^()]*\))?(?:\s*/\s*['\"\w.]+)*$|['\"][^'\"]*['\"]\)?$", before
+                        r"\([^()]*\)$|[\w.\ue010-\ue012]+(?:\([^()]*\))?(?:\s*/\s*['\"\w.]+)*$|['\"][^'\"]*['\"]\)?$",
+                        before,
                     )
                     roots = self.of(opened[0] if opened else "", depth + 1)
                     below = "".join(strings_in(name)[:1]) or "*"
@@ -5936,7 +5979,7 @@ def ralph_guard_programs_interpreters():
     }
     _HARMLESS_VALUES = ("-W", "-X", "-v", "-F", "--title", "--conditions")
     """Options whose value is never code."""
-    _PYTHON_NAME = LazyPattern(r"(?:python|pypy)[\d.]*w?|py|ipython3?")
+    _PYTHON_NAME = LazyPattern(r"(?:python|pypy)[\d.]*w?|py|ipython3?", hints="py")
 
     def interpreter_named(program: str) -> Interpreter | None:
         if _PYTHON_NAME.fullmatch(program):

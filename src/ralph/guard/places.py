@@ -27,20 +27,26 @@ VITAL = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE, Place.PRO
 MACHINE = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE])
 HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
 
-_TEMPORARY = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)")
-_TEMPORARY_ROOT = LazyPattern(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)")
+_TEMPORARY = LazyPattern(
+    r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)", hints="tmp folders shm"
+)
+_TEMPORARY_ROOT = LazyPattern(
+    r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)", hints="tmp folders shm"
+)
 _SYSTEM = LazyPattern(
     r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
     re.IGNORECASE,
 )
 _SYSTEM_CHILD_OK = LazyPattern(r"/(?:var|srv|run|usr/local|root|opt)/.+|/(?:Library|Applications)/.+/.+")
-_HOME = LazyPattern(r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?")
-_HARMLESS_DEVICE = LazyPattern(
-    r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)"
+_HOME = LazyPattern(
+    r"(?:/home/[^/]+|/Users/[^/]+|/home|/Users|/root)/?|~[^/]*/?", hints="/home /Users /root ~"
 )
-_BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*")
-_WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|[\\/]+")
-_WINDOWS = LazyPattern(r"[A-Za-z]:")
+_HARMLESS_DEVICE = LazyPattern(
+    r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty\w*|fd(?:/\d+)?|pts/\d+|shm/.*)", hints="/dev/"
+)
+_BROAD = LazyPattern(r"[*?.!\[\]{}^]*\*[*?.!\[\]{}^]*|[!@+*?]\(.*\)|\.\[.*\]\*?|\[.*\]\*", hints="* ( [")
+_WINDOWS_ROOT = LazyPattern(r"[A-Za-z]:[\\/]?\*?|\\[\\/]*", hints=": \\")
+_WINDOWS = LazyPattern(r"[A-Za-z]:", hints=":")
 
 
 def join_path(base: str, path: str) -> str:
@@ -75,7 +81,7 @@ def place_of(path: str, cwd: str, project: str = "") -> Place:
     """``cwd`` is the directory at this point of the command line, ``project`` the absolute working directory if known."""
     if INPUT in path or "$" in path:
         return Place.UNKNOWN
-    if _WINDOWS_ROOT.fullmatch(path) and path[:1] != "/":
+    if _WINDOWS_ROOT.fullmatch(path):
         return Place.ROOT
     whole = join_path(cwd, path)
     if project and not whole.startswith(("/", "~", UNKNOWN)):
@@ -128,7 +134,8 @@ def _absolute(path: str, *, is_broad: bool) -> Place:
 
 _VITAL_FILES = LazyPattern(
     r"/etc/(?:passwd|shadow|group|gshadow|sudoers|sudoers\.d/.*|fstab|hosts|resolv\.conf|crontab|ld\.so\.preload|ssh/sshd_config|pam\.d/.*|cron\.\w+/.*)"
-    r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys"
+    r"|/boot(?:/.*)?|/proc/sys.*|/sys/.*|~/\.ssh/authorized_keys|/root/\.ssh/authorized_keys",
+    hints="/etc/ /boot /proc/sys /sys/ authorized_keys",
 )
 
 
@@ -139,7 +146,8 @@ def is_vital_file(path: str, cwd: str) -> bool:
 
 
 _PERSONAL_FILES = LazyPattern(
-    r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)"
+    r"~/\.(?:bashrc|bash_profile|bash_history|zshrc|zsh_history|zprofile|profile|gitconfig|netrc|ssh/.+|gnupg/.+|aws/.+|kube/.+)",
+    hints="~/.",
 )
 
 
@@ -149,7 +157,8 @@ def is_personal_file(path: str, cwd: str) -> bool:
 
 
 _STARTUP_FILES = LazyPattern(
-    r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*"
+    r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*",
+    hints="~/. /etc/",
 )
 
 
@@ -171,7 +180,9 @@ _SECRET_FILES = LazyPattern(
     r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
     r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
     r"|credentials\.json|secrets?\.(?:ya?ml|json|toml|env))"
-    r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ"
+    r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ",
+    hints=".ssh .aws .netrc credentials .pgpass .pypirc .npmrc .kube .docker .gnupg id_ .env .vault-token hosts.yml .pem .p12 .pfx"
+    " .keystore .jks secret /etc/ environ",
 )
 
 

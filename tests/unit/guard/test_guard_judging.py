@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 from pathlib import Path
 
 import pytest
 
+import ralph.guard
 from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardDecision, GuardRules
+from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import MAX_COMMAND_CHARS
 
 DATA = Path(__file__).parents[2] / "data" / "guard"
@@ -35,6 +39,26 @@ def test_harmless_commands_are_allowed_without_a_word() -> None:
         judgement.decision is GuardDecision.ALLOW and not judgement.reason
         for judgement in judgements.values()
     )
+
+
+def test_the_hints_of_a_pattern_keep_no_match_from_being_found() -> None:
+    names = [module.name for module in pkgutil.walk_packages(ralph.guard.__path__, "ralph.guard.")]
+    patterns = {
+        f"{name}.{key}": value
+        for name in names
+        for key, value in vars(importlib.import_module(name)).items()
+        if isinstance(value, LazyPattern)
+    }
+    lines = [*table("dangerous"), *table("harmless")]
+    texts = {text for line in lines for text in (line, *line.split())}
+
+    assert len(patterns) > 30
+    assert {
+        (name, text)
+        for name, pattern in patterns.items()
+        for text in texts
+        if not pattern.may_match(text) and pattern.compiled.search(text)
+    } == set()
 
 
 WRAPPERS = [

@@ -101,9 +101,11 @@ _OWN_NOTES = {
 """What is made again, or concerns the user's own tool only."""
 _SYNCS = words_in("sync rsync mirror")
 _SYNC_DELETES = words_in("--delete --delete-destination --remove -d --delete-destination=true")
-_STRICT_FLAGS = LazyPattern(r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge")
+_STRICT_FLAGS = LazyPattern(
+    r"--(?:delete|remove|reset-offsets|delete-config|delete-records)\b.*|--purge", hints="--"
+)
 _PUBLISH_TASK = LazyPattern(r"(?::?[\w-]+:)?publish\w*")
-_LOCAL_ENDPOINT = LazyPattern(r"https?://(?:localhost|127\.0\.0\.1|localstack|minio)\b.*")
+_LOCAL_ENDPOINT = LazyPattern(r"https?://(?:localhost|127\.0\.0\.1|localstack|minio)\b.*", hints="http")
 
 
 def check_clients(call: Call) -> Danger | None:

@@ -23,13 +23,16 @@ from ralph.guard.places import (
 _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
 _LET_INSTALL = "write to a file inside the project and let the user install it"
 _USE_RM = "remove the file with rm"
-_FORMATTERS = LazyPattern(r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com")
+_FORMATTERS = LazyPattern(
+    r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com",
+    hints="mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com",
+)
 
 _MADE_EMPTY = LazyPattern(
     r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
     r"|(?:out|output|err|errors?|results?|report|trace|dump|list|std(?:out|err)|nohup|summary|progress)[\w-]*(?:\.\w+)?"
 )
-_EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*")
+_EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*", hints="d s")
 
 
 def check_files(call: Call) -> Danger | None:

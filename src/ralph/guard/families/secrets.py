@@ -18,12 +18,13 @@ _COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
 _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
 _FETCH_VALUED = words_in("-P --directory-prefix --output-dir -H --header -A -u -e -o")
 _TELLERS = frozenset(["env", "printenv", "set", "export"])
-_UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?")
+_UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?", hints="@ <")
 _HOMES = (Place.HOME, Place.ROOT)
 _RAW_SENDERS = words_in("nc ncat netcat socat telnet")
 _DUMPERS = words_in("pg_dump pg_dumpall mysqldump mariadb-dump mongodump")
 _THIS_MACHINE = LazyPattern(
-    r"(?:\w+://)?(?:[^@/]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0|host\.docker\.internal)(?:[:/].*)?"
+    r"(?:\w+://)?(?:[^@/]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0|host\.docker\.internal)(?:[:/].*)?",
+    hints="localhost 127. ::1 0.0.0.0 host.docker",
 )
 _LEAVE_SECRETS = "leave secrets where they are; ask the user if a service really needs one"
 

@@ -29,44 +29,62 @@ _PROCESS_CALL = LazyPattern(
     r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
     r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
     r"|spawnSync|execa\w*|IO\.popen|Open3\.\w+|Process\.spawn|Kernel\.\w+|Deno\.Command|Bun\.spawn\w*|sh|run|do\s+shell\s+script)"
-    r"(?:\s*\(\s*|\s+(?=[\"'`\[]))"
+    r"(?:\s*\(\s*|\s+(?=[\"'`\[]))",
+    hints="os subprocess sp call output open system exec spawn passthru IO. Open3 Process Kernel Deno Bun sh run",
 )
 _TREE_REMOVAL = LazyPattern(
     r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir(?:_all)?|rimraf(?:['\"]\))?(?:\.sync)?|emptyDir(?:Sync)?"
-    r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*"
+    r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*",
+    hints="rm remove rimraf emptyDir deltree",
 )
 _FILE_REMOVAL = LazyPattern(
     r"\b(?:os\.(?:remove|unlink|rmdir)|unlink(?:Sync)?|File\.(?:delete|unlink)|FileUtils\.rm(?:_f)?|fs\.unlink(?:Sync)?"
-    r"|Path)\b\s*\(?\s*|\b(?!os\b|fs\b)([A-Za-z_]\w*)\.(?:unlink|rmdir)\(\s*(?:missing_ok=True)?\s*\)"
+    r"|Path)\b\s*\(?\s*|\b(?!os\b|fs\b)([A-Za-z_]\w*)\.(?:unlink|rmdir)\(\s*(?:missing_ok=True)?\s*\)",
+    hints="remove unlink delete rm Path",
 )
 _NEEDS_RECURSIVE = LazyPattern(r"fs|rmSync|rmdirSync|Deno")
 _UNLINKS = LazyPattern(r"\s*\.\s*(?:unlink|rmdir)")
-_UNLINK_EACH = LazyPattern(r"array_map\(\s*['\"]unlink['\"]|map\(\s*os\.(?:remove|unlink)\b")
+_UNLINK_EACH = LazyPattern(
+    r"array_map\(\s*['\"]unlink['\"]|map\(\s*os\.(?:remove|unlink)\b", hints="unlink os.remove"
+)
 _NAMED = r"\(\s*['\"]([^'\"\n]+)['\"]"
 _NO_TEXT = r"\s*,\s*b?(?:''|\"\"|``)\s*[,)]"
 _EMPTIED = LazyPattern(
     rf"\bopen{_NAMED}\s*,\s*['\"]w[bt+]?['\"]\s*\)\s*\.close|\bPath{_NAMED}\s*\)\.write_(?:text|bytes)\(\s*b?(?:''|\"\")\s*\)"
-    rf"|(?:writeFile(?:Sync)?|File\.write|file_put_contents){_NAMED}{_NO_TEXT}|\btruncate(?:Sync)?{_NAMED}\s*(?:,\s*0\s*)?\)"
+    rf"|(?:writeFile(?:Sync)?|File\.write|file_put_contents){_NAMED}{_NO_TEXT}|\btruncate(?:Sync)?{_NAMED}\s*(?:,\s*0\s*)?\)",
+    hints="open write truncate put_contents",
 )
-_OPENED = LazyPattern(r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*")
-_SHELL_QUOTES = LazyPattern(r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]")
+_OPENED = LazyPattern(
+    r"\b(?:open|File\.(?:open|write)|writeFile(?:Sync)?|file_put_contents)\s*\(?\s*",
+    hints="open write writeFile put_contents",
+)
+_SHELL_QUOTES = LazyPattern(
+    r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]", hints="` %x qx"
+)
 _DECODED = LazyPattern(
-    r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']"
+    r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']",
+    hints="decode atob from",
 )
 _FETCH = LazyPattern(
     r"\b(?:urlopen|urlretrieve|(?:requests|httpx|session|client)\s*\.\s*get|fetch|axios(?:\.get)?|https?\.get|open-uri|URI\.open"
-    r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)"
+    r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)",
+    hints="url requests http session client fetch axios URI open-uri Net:: LWP file_get_contents",
 )
-_RUNS_TEXT = LazyPattern(r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)")
+_RUNS_TEXT = LazyPattern(
+    r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)", hints="exec eval Function"
+)
 _CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
 _FORK_BOMB = LazyPattern(
-    r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b"
+    r"\bfork\s*(?:\(\s*\))?\s*while\b|\bwhile\b[^\n;]{0,30}?[\s:;{(]+(?:os\s*\.\s*)?fork\b|\bloop\s*[{d]o?\s*fork\b",
+    hints="fork",
 )
-_REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh")
-_AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)")
-_AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"")
+_REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh", hints="dup2 pty.spawn /bin/")
+_AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)", hints="system")
+_AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"", hints="|")
 
-_COMMAND_LINE = LazyPattern(r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s")
+_COMMAND_LINE = LazyPattern(
+    r"(?m)^[ \t]*(?:sudo[ \t]+)?(?:rm|git|dd|mkfs\S*|find|shred)\s", hints="rm git dd mkfs find shred"
+)
 
 
 class FoundInCode(NamedTuple):

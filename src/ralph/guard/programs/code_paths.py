@@ -165,7 +165,8 @@ class CodePaths:
             if method:
                 before = text[max(0, found.start() - 200) : found.start()]
                 opened = re.search(
-                    r"[\w.\ue010-\ue012]+(?:\([^()]*\))?(?:\s*/\s*['\"\w.]+)*$|['\"][^'\"]*['\"]\)?$", before
+                    r"\([^()]*\)$|[\w.\ue010-\ue012]+(?:\([^()]*\))?(?:\s*/\s*['\"\w.]+)*$|['\"][^'\"]*['\"]\)?$",
+                    before,
                 )
                 roots = self.of(opened[0] if opened else "", depth + 1)
                 below = "".join(strings_in(name)[:1]) or "*"

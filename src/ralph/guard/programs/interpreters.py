@@ -56,7 +56,7 @@ _INTERPRETERS = {
 }
 _HARMLESS_VALUES = ("-W", "-X", "-v", "-F", "--title", "--conditions")
 """Options whose value is never code."""
-_PYTHON_NAME = LazyPattern(r"(?:python|pypy)[\d.]*w?|py|ipython3?")
+_PYTHON_NAME = LazyPattern(r"(?:python|pypy)[\d.]*w?|py|ipython3?", hints="py")
 
 
 def interpreter_named(program: str) -> Interpreter | None:
