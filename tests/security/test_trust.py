@@ -34,7 +34,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def settings(project: Path, values: object, *, name: str = "settings.json") -> None:
-    (project / ".ralph").mkdir(exist_ok=True)
+    (project / ".ralph").mkdir(parents=True, exist_ok=True)
     (project / ".ralph" / name).write_text(json.dumps(values))
 
 
@@ -564,3 +564,23 @@ def test_an_agent_whose_workspace_is_the_users_folder_changes_nothing_there(
     assert ran.returncode == 0, ran.stderr
     assert "WROTE" not in ran.stdout, ran.stderr
     assert not (own / "settings.json").exists()
+
+
+def test_a_ralph_in_the_sandbox_is_not_asked(clone: Path, bwrap_trouble: str) -> None:
+    """It can do no more than the agent that starts it, and nobody could answer."""
+    if bwrap_trouble:
+        pytest.skip(bwrap_trouble)
+    (clone / "inner").write_text("#!/bin/sh\necho INNER-RAN\n")
+    (clone / "inner").chmod(0o755)
+    child = clone / "child"
+    settings(child, {"agent": {"command": str(clone / "inner"), "adapter": "plain"}, "maximumIterations": 1})
+    words = " ".join(RALPH)
+    (clone / "evil").write_text(
+        "#!/bin/sh\n"
+        f"{words} run -p x --project-dir child --no-sandbox 2>&1\n"
+        f"{words} run -p x --project-dir child --no-sandbox 2>&1\n"
+        "echo '<response>DONE</response>'\n"
+    )
+    ran = ralph(clone, "run", "-p", "x", "--agent", "./evil", "-m", "1", "--sandbox=bwrap")
+    assert ran.stdout.count("INNER-RAN") == 2, ran.stdout + ran.stderr
+    assert "not written here" in ralph(child, "trust", "--show", "--project-dir", ".").stdout
