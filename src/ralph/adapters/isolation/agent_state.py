@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -24,32 +25,36 @@ from ralph.errors import ConfigError
 _LARGEST_COPY = 1_000_000
 
 
-def state_places(site: Site, needs: AgentNeeds) -> Iterator[Place]:
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    """``copies``: files of which each process gets one of its own, because most agents replace what they write.
+
+    ``sources``: where the user really keeps all this, perhaps in a repository of settings, which may be the workspace.
+    """
+
+    places: tuple[Place, ...] = ()
+    copies: tuple[Place, ...] = ()
+    sources: tuple[Path, ...] = ()
+
+
+def survey_state(site: Site, needs: AgentNeeds) -> AgentState:
     home = site.home.resolve()
+    places: list[Place] = []
+    copies: list[Place] = []
+    sources: list[Path] = []
     for name in needs.state:
-        yield Place(home / name, How.HIDDEN)
-        for place, is_copy in _entries(home, name, needs):
-            if not is_copy:
-                yield place
+        places.append(Place(home / name, How.HIDDEN))
+        sources.append((home / name).resolve())
+        for place, is_copy, is_link in _entries(home, name, needs):
+            (copies if is_copy else places).append(place)
+            sources += [place.real] if is_link else []
+    for name in needs.copied:
+        if (path := home / name).is_file() and os.access(path, os.R_OK):
+            copies.append(Place(path, How.PROTECTED, path.resolve()))
+            sources.append(path.resolve())
     for name in needs.sessions:
-        yield Place(home / name, How.WRITABLE, _session_folder(site, name))
-
-
-def state_copies(site: Site, needs: AgentNeeds) -> list[Place]:
-    """Files of which each process gets a copy of its own: it may replace them, as most agents do."""
-    home = site.home.resolve()
-    found = [place for name in needs.state for place, is_copy in _entries(home, name, needs) if is_copy]
-    alone = (_place(home / name, home / name) for name in needs.copied)
-    return [*found, *(place for place, is_copy in filter(None, alone) if is_copy)]
-
-
-def state_sources(site: Site, needs: AgentNeeds) -> Iterator[Path]:
-    """Where the user really keeps it: perhaps in a repository of settings, which may be the workspace."""
-    home = site.home.resolve()
-    for name in needs.state:
-        yield (home / name).resolve()
-        yield from (place.real for place, _ in _entries(home, name, needs))
-    yield from ((home / name).resolve() for name in needs.copied)
+        places.append(Place(home / name, How.WRITABLE, _session_folder(site, name)))
+    return AgentState(tuple(places), tuple(copies), tuple(sources))
 
 
 def make_session_folders(site: Site, needs: AgentNeeds) -> None:
@@ -62,38 +67,37 @@ def make_session_folders(site: Site, needs: AgentNeeds) -> None:
         make_private_folder(folder)
 
 
+def pack(copies: Iterable[Place]) -> bytes:
+    """All in one file, which ``inside.py`` unpacks: every mount takes its time."""
+    packed = bytearray()
+    for place in copies:
+        with suppress(OSError):  # gone meanwhile
+            data, mode = place.real.read_bytes(), place.real.stat().st_mode
+            packed += b"%o %d %s\0%s" % (mode & 0o100 | 0o600, len(data), os.fsencode(place.path), data)
+    return bytes(packed)
+
+
 def _session_folder(site: Site, name: str) -> Path:
     """Not nested: what one agent may write is not above what another one may."""
     return site.state_folder.resolve() / SESSIONS / name.replace("/", "+")
 
 
-def _entries(home: Path, name: str, needs: AgentNeeds) -> Iterator[tuple[Place, bool]]:
-    """(What is shown of the user's folder, whether it is to be copied)."""
+def _entries(home: Path, name: str, needs: AgentNeeds) -> Iterator[tuple[Place, bool, bool]]:
+    """(What is shown of the user's folder, whether it is to be copied, whether it is a link)."""
     try:
-        entries = [*os.scandir(home / name)]
+        entries = [*os.scandir((home / name).resolve())]
     except OSError:
         return
     for entry in entries:
         below = f"{name}/{entry.name}"
-        if below in needs.sessions or _is_listed(below, needs.scratch):
+        if below in needs.sessions or any(fnmatchcase(below, pattern) for pattern in needs.scratch):
             continue
-        found = _place(home / below, Path(entry.path))
-        if found is not None and below in needs.login:
-            yield Place(found[0].path, How.WRITABLE, found[0].source), False
-        elif found is not None:
-            yield found
-
-
-def _place(path: Path, entry: Path) -> tuple[Place, bool] | None:
-    """None: neither a file nor a folder with something in it. A link of the user is shown as what it leads to."""
-    with suppress(OSError, RuntimeError):  # we may not look at it, or it is a circle of links
-        real = entry.resolve()
-        if real.is_file() and os.access(real, os.R_OK):
-            return Place(path, How.PROTECTED, real), real.stat().st_size <= _LARGEST_COPY
-        if real.is_dir() and os.listdir(real):  # noqa: PTH208 an empty one the agent may make itself, and write to
-            return Place(path, How.PROTECTED, real), False
-    return None
-
-
-def _is_listed(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+        with suppress(OSError, RuntimeError):  # we may not look at it, or it is a circle of links
+            is_link = entry.is_symlink()
+            real = Path(entry.path).resolve() if is_link else Path(entry.path)
+            if entry.is_file() and os.access(real, os.R_OK):
+                how = How.WRITABLE if below in needs.login else How.PROTECTED
+                is_small = entry.stat().st_size <= _LARGEST_COPY
+                yield Place(home / below, how, real), is_small and how is How.PROTECTED, is_link
+            elif entry.is_dir() and os.listdir(real):  # noqa: PTH208 an empty one the agent may make, and write to
+                yield Place(home / below, How.PROTECTED, real), False, is_link

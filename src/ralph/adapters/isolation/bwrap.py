@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.adapters.files import read_whole
-from ralph.adapters.isolation.agent_state import make_session_folders, state_copies
+from ralph.adapters.files import read_whole, write_private
+from ralph.adapters.isolation.agent_state import make_session_folders, pack, survey_state
 from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process, usual_limits
 from ralph.adapters.isolation.machine import GIT_SETTINGS
 from ralph.adapters.isolation.namespaces import NAMESPACES, try_namespaces
@@ -77,6 +77,8 @@ class BwrapSandbox:
         self._proxy: AllowListProxy | None = None
         self._folder = Path()  # what processes inside need from us, while it is open
         self._stand_ins: dict[Path, Path] = {}  # shown instead of a file
+        self._copies = b"", Path()  # the newest, and where they are
+        self._numbers = itertools.count()
         self._barred: set[Path] = set()
         found = places(site, policy, self._needs)  # finds problems in the settings before anything starts
         self._filter = filter_here(place.path for place in found if place.how is How.WRITABLE)
@@ -221,8 +223,15 @@ class BwrapSandbox:
         yield from ("--ro-bind", str(self._folder / "inside.pyc"), f"{_OURS}/inside.pyc")
         if self._proxy is not None:
             yield from ("--ro-bind", str(self._proxy.socket_path), f"{_OURS}/proxy.sock")
-        for number, place in enumerate(state_copies(self._site, self._needs)):
-            yield from ("--ro-bind", str(place.real), f"{_OURS}/copy{number}")
+        yield from ("--ro-bind", str(self._packed()), f"{_OURS}/copies")
+
+    def _packed(self) -> Path:
+        """The file in which this process finds its copies. Others may be reading theirs."""
+        content = pack(survey_state(self._site, self._needs).copies)
+        if self._copies[0] != content or not self._copies[1].is_file():
+            self._copies = content, self._folder / f"copies-{next(self._numbers)}"
+            write_private(self._copies[1], content)
+        return self._copies[1]
 
     def _room_in(self, folder: Path) -> tuple[str, ...]:
         # Both options came with the same version of bubblewrap, but for one.
@@ -230,8 +239,7 @@ class BwrapSandbox:
 
     def _first_program(self) -> Iterator[str]:
         yield from (os.path.realpath(sys.executable), "-I", "-S", f"{_OURS}/inside.pyc")
-        for number, place in enumerate(state_copies(self._site, self._needs)):
-            yield f"--copy={_OURS}/copy{number}:{place.path}"
+        yield f"--copies={_OURS}/copies"
         if self._proxy is not None:
             yield from (f"--proxy={_OURS}/proxy.sock", f"--port={PROXY_PORT}")
             yield from (f"--forward={port}" for port in _local_ports(self._rules))

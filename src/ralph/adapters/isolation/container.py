@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
-from ralph.adapters.isolation.agent_state import make_session_folders, state_copies
+from ralph.adapters.isolation.agent_state import make_session_folders, survey_state
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import project_places
 from ralph.adapters.isolation.programs import PATIENT, argv_inside, ask, require, variables_inside
@@ -143,7 +143,7 @@ class ContainerSandbox:
     def _places(self) -> list[Place]:
         """Not what is special to this run, which the container outlives, nor single parts of what is shown whole."""
         found = [*project_places(self._site, self._policy, self._needs)]
-        found += state_copies(self._site, self._needs)  # not copied here: read-only
+        found += survey_state(self._site, self._needs).copies  # not copied here: read-only
         whole = {place.path for place in found if place.how is How.CLOSED}
         shown = [
             place

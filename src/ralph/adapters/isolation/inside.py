@@ -3,7 +3,7 @@
 Run by path with ``python -I -S``: nothing of ralph, and few modules, because every process in a sandbox pays for
 them. It parses its arguments itself::
 
-    inside.py [--copy=FROM:TO] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES] [--pids=N]
+    inside.py [--copies=FILE] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES] [--pids=N]
               [--file-size=BYTES] -- COMMAND…
 
 ``--proxy`` is the socket that leads outside, ``--port`` where programs find it, ``--forward`` a port of the outer
@@ -45,8 +45,8 @@ def main(arguments: list[str]) -> int:
         wanted.setdefault(name, []).append(value)
     command = arguments[end + 1 :]
     end_first()
-    for pair in wanted.get("--copy", ()):
-        copy(*pair.split(":", 1))
+    for packed in wanted.get("--copies", ()):
+        unpack(packed)
     for proxy in wanted.get("--proxy", ()):
         start_bridge(proxy, int(wanted["--port"][0]), [int(port) for port in wanted.get("--forward", ())])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -85,13 +85,24 @@ def become(command: list[str], environment: dict[str, str]) -> NoReturn:
     raise refused
 
 
-def copy(source: str, target: str) -> None:
-    """For the user alone; a script stays one. Pathlib would take as long as all the rest."""
-    if os.path.lexists(target):
-        os.unlink(target)  # noqa: PTH108
-    with open(source, "rb") as reading, open(target, "wb") as writing:  # noqa: PTH123
-        writing.write(reading.read())
-        os.fchmod(writing.fileno(), os.fstat(reading.fileno()).st_mode & 0o100 | 0o600)
+def unpack(packed: str) -> None:
+    """Each file is its mode, size and path, and what is in it."""
+    with open(packed, "rb") as file:  # noqa: PTH123 pathlib takes as long as all the rest
+        content = file.read()
+    position = 0
+    while position < len(content):
+        end = content.index(b"\0", position)
+        mode, size, path = content[position:end].split(b" ", 2)
+        position = end + 1 + int(size)
+        write(os.fsdecode(path), content[end + 1 : position], int(mode, 8))
+
+
+def write(path: str, content: bytes, mode: int) -> None:
+    if os.path.lexists(path):  # kept from an earlier session, perhaps as a link
+        os.unlink(path)  # noqa: PTH108
+    with open(path, "wb") as file:  # noqa: PTH123
+        file.write(content)
+        os.fchmod(file.fileno(), mode)
 
 
 def end_first() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph.adapters.files import is_true
-from ralph.adapters.isolation.agent_state import state_places, state_sources
+from ralph.adapters.isolation.agent_state import survey_state
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.machine import machine_places
 from ralph.adapters.isolation.own_places import own_places
@@ -37,8 +37,9 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     )
     writable = [workspace]
     found += as_places(How.WRITABLE, writable)
-    found += state_places(site, needs)
-    for source in state_sources(site, needs):
+    state = survey_state(site, needs)
+    found += state.places
+    for source in state.sources:
         if is_in(workspace, source):
             message = f"the workspace ({workspace}) is part of what your own agents run"
             raise ConfigError(message, hint="work on a copy of it, or use --no-sandbox")

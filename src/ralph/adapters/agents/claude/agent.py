@@ -25,8 +25,6 @@ FACTS: Final = AgentFacts(
         state=(".claude",),
         login=(".claude/.credentials.json",),
         sessions=(
-            ".claude/file-history",
-            ".claude/plans",
             ".claude/projects",  # transcripts; memories too, which the user's sessions would obey
             ".claude/tasks",
             ".claude/todos",
@@ -37,12 +35,14 @@ FACTS: Final = AgentFacts(
             ".claude/cache",
             ".claude/debug",
             ".claude/downloads",
+            ".claude/file-history",
             ".claude/history.jsonl",
             ".claude/ide",
             ".claude/image-cache",
             ".claude/jobs",
             ".claude/logs",
             ".claude/paste-cache",
+            ".claude/plans",
             ".claude/session-env",
             ".claude/sessions",
             ".claude/shell-snapshots",  # sourced before every command
