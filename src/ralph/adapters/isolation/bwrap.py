@@ -8,6 +8,7 @@ that a plain profile leaves to root are read-only (``/proc/sys/kernel/core_patte
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import py_compile
 import shutil
