@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from ralph.adapters.own_programs import OwnPrograms
 
 from .conftest import Sandboxed, git
 
@@ -108,3 +112,19 @@ def test_git_settings_without_secrets_are_the_users_own(sandboxed: Sandboxed, ow
     write(sandboxed.workspace / "ignored-by-the-user", "")
     assert sandboxed.shell("git config user.name; git status --short") == "The User\n?? .ralph/\n"
     assert git(sandboxed.workspace, "status", "--short") == "?? .ralph/"
+
+
+@pytest.mark.parametrize("name", ["PATH", "HOME"])
+def test_variables_that_a_repository_gives_its_agent_uncover_nothing(
+    sandboxed: Sandboxed, own_home: Path, tmp_path: Path, name: str
+) -> None:
+    write(own_home / "notes" / "bin" / "key", "s3cret-value")
+    write(own_home / "notes" / "lib" / "key", "s3cret-value")
+    other = {
+        "PATH": f"{own_home}/.ssh:{own_home}/notes/bin:{sandboxed.environ['PATH']}",
+        "HOME": str(tmp_path),
+    }
+    sandboxed.environ[name] = other[name]
+    site = replace(sandboxed.site(), own=OwnPrograms({**os.environ, "HOME": str(own_home)}))
+    output = sandboxed.shell('cat "$1"/.ssh/* "$1"/notes/*/* "$1"/.aws/*', str(own_home), site=site)
+    assert "s3cret-value" not in output

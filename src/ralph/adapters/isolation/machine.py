@@ -48,14 +48,16 @@ _OF_AN_INSTALLATION = ("bin", "include", "lib", "lib64", "libexec", "pyvenv.cfg"
 def machine_places(site: Site, writable: Iterable[Path]) -> list[Place]:
     """``writable``: where an agent could have made links."""
     home = site.home.resolve()
-    hidden = _hidden(home)
+    hidden = _hidden(home, Path(site.own.environment.get("HOME") or "/root"))
     tools = [*_tools(site, home, hidden, [*writable])]
     secrets = (*_readable_secrets(), *_secrets_among_tools(home))
     return [*as_places(How.HIDDEN, hidden), *tools, *as_places(How.MASKED, secrets)]
 
 
-def _hidden(home: Path) -> list[Path]:
-    candidates = dict.fromkeys((*(Path(name) for name in (*_PRIVATE, *_HOMES)), home))
+def _hidden(*homes: Path) -> list[Path]:
+    """``homes``: the agent's and our own. They differ if the settings give the agent another one."""
+    real = (home.resolve() for home in homes)
+    candidates = dict.fromkeys((*(Path(name) for name in (*_PRIVATE, *_HOMES)), *real))
     return [path for path in candidates if path.is_dir() and not path.is_symlink()]
 
 
