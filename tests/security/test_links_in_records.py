@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from contextlib import closing
@@ -148,3 +149,27 @@ def test_no_run_begins_in_a_folder_of_runs_that_is_a_link(ran: Project, precious
     said = ran.ralph("run", "-p", PROMPT, check=4)
     assert "is a link, and ralph does not follow it" in said.stderr
     assert contents(precious) == before
+
+
+def test_a_settings_file_that_is_a_pipe_or_endless_is_an_error_in_words(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    settings = project.root / ".ralph" / "settings.json"
+    settings.unlink()
+    os.mkfifo(settings)
+    assert "not a regular file" in project.ralph("config", "validate").stdout
+    settings.unlink()
+    settings.symlink_to("/dev/zero")
+    assert "not a regular file" in project.ralph("config", "validate").stdout
+    settings.unlink()
+    with settings.open("wb") as file:
+        file.truncate(1 << 40)
+    assert "larger than 10 MB" in project.ralph("config", "validate").stdout
+
+
+def test_a_plan_behind_a_link_is_on_no_board(ran: Project, precious: Path) -> None:
+    story = {"id": "A", "title": SECRET, "acceptanceCriteria": []}
+    (precious / "tasks.json").write_text(json.dumps({"userStories": [story]}))
+    (ran.root / "ralph").symlink_to(precious)
+    said = ran.ralph("plan", "check")
+    assert SECRET not in said.stdout + said.stderr
+    assert said.returncode != 0

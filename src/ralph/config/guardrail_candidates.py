@@ -29,6 +29,8 @@ def project_reader(root: Path, *, largest: int = 1_000_000) -> ReadText:
 
     def read(name: str) -> str | None:
         try:
+            if not (root / name).is_file():  # a pipe might never end
+                return None
             with (root / name).open(encoding="utf-8", errors="replace") as file:
                 return file.read(largest)
         except OSError:

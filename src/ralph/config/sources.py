@@ -12,6 +12,7 @@ from ralph.config.schema import SETTINGS
 from ralph.domain.text.reader import KeyPath, Problem, nearest
 from ralph.domain.text.strict_json import BadJson, parse_json
 
+LARGEST_BYTES = 10_000_000
 SETTINGS_FILE = ".ralph/settings.json"
 LOCAL_FILE = ".ralph/settings.local.json"
 
@@ -156,6 +157,10 @@ def read_file(
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
             return wrong("is not a regular file", "remove it")
+        if file.exists() and file.stat().st_size > LARGEST_BYTES:
+            return wrong(
+                f"is larger than {LARGEST_BYTES // 1_000_000} MB", "settings are not that long: remove it"
+            )
         content = file.read_bytes()
         found = parse_json(_decode(content))
     except (FileNotFoundError, NotADirectoryError):

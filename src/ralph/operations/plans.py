@@ -189,7 +189,7 @@ def drafting(plan: Plan, *, prd: Path | None) -> Iterator[Draft]:
     files = plan.files
     with without_a_run(plan.root):  # putting files back would pull them from under it
         _refuse_work_in_progress(plan)
-        before = {name: read_whole(files.path / name, LARGEST_BYTES, follow=False) for name in PLAN_FILES}
+        before = {name: read_whole(files.path / name, LARGEST_BYTES) for name in PLAN_FILES}
         if prd is not None:
             _take_prd(files, prd)
     draft = Draft(plan)
@@ -213,7 +213,7 @@ def _take_prd(files: PlanFiles, source: Path) -> None:
     if there is not None and not is_template(there):
         message = f"{files.folder}/{PRD} already has content"
         raise UsageError(message, hint="leave out --prd to plan from it, or archive that plan first")
-    content = read_whole(source.resolve(), LARGEST_BYTES, follow=False)
+    content = read_whole(source.resolve(), LARGEST_BYTES)
     if content is None or not content.strip():
         message = f"--prd: {source} is not a file with text in it"
         raise UsageError(message, hint="give a Markdown file")

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.documents.plan_files import LARGEST_BYTES, write_errors
-from ralph.adapters.files import make_private_folder, read_whole, write_atomic
+from ralph.adapters.files import make_private_folder
 from ralph.adapters.storage.run_files import load_request
 from ralph.domain.text.safe_text import slug
 from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
@@ -63,7 +64,7 @@ def adopt_memory(state_folder: Path, folder: Path, memory: PlanMemory | None) ->
     if memory is not None and memory.file != own:
         with write_errors(own):
             make_private_folder(own.parent)
-            write_atomic(own, memory.trusted.to_json())
+            beneath.write_atomic(own, memory.trusted.to_json(), own.parent)
     for file in _left_in_runs(state_folder, folder):
         _put_aside(file)
     return own
@@ -94,13 +95,15 @@ def unjudged_note(state_folder: Path, folder: Path) -> str:
 
 
 def _trusted_in(file: Path) -> TrustedPlan | None:
-    data = read_whole(file, 2 * LARGEST_BYTES, follow=False)
+    data = beneath.read_whole(file, 2 * LARGEST_BYTES, file.parent)
     return trusted_plan_from(data.decode(errors="replace")) if data is not None else None
 
 
 def _put_aside(file: Path) -> None:
     with write_errors(file):
-        file.rename(file.with_name(file.name + SUPERSEDED))
+        aside = file.with_name(file.name + SUPERSEDED)
+        beneath.remove(aside, file.parent)
+        beneath.move(file, aside, file.parent, file.parent)
 
 
 def _memories(state_folder: Path, folder: Path) -> list[Path]:
@@ -112,10 +115,16 @@ def _memories(state_folder: Path, folder: Path) -> list[Path]:
 def _left_in_runs(state_folder: Path, folder: Path) -> list[Path]:
     """By earlier versions of ralph; the newest first."""
     found = []
-    for file in (state_folder / "runs").glob(f"*/{ASIDE}/plan.json"):
+    runs = state_folder / "runs"
+    try:
+        names = beneath.list_names(runs, state_folder)
+    except OSError:
+        return []
+    for file in (runs / name / ASIDE / "plan.json" for name in names):
         try:
-            if load_request(file.parents[1]).arguments.get("ralphDir") == str(folder):
-                found.append((file.lstat().st_mtime_ns, file))
+            about = beneath.status(file, state_folder)
+            if about is not None and load_request(file.parents[1]).arguments.get("ralphDir") == str(folder):
+                found.append((about.st_mtime_ns, file))
         except (OSError, StoreError):  # removed in the meantime, or nobody knows what it was about
             continue
     return [file for _, file in sorted(found, reverse=True)]

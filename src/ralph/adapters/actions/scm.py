@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import ClassVar, Protocol
 
+from ralph.adapters import beneath
 from ralph.adapters.files import write_atomic
 from ralph.adapters.git import REPAIR, Git
 from ralph.adapters.own_output import not_own, own_output
@@ -127,7 +128,7 @@ class ScmAction:
 
     def _remembered(self) -> frozenset[str]:
         try:
-            names = json.loads(self.memory.read_text())
+            names = json.loads(beneath.read_plain(self.memory, 4 * LISTED, self.memory.parent))
             return frozenset(map(str, names))
         except (OSError, ValueError, TypeError) as error:
             message = f"{self.memory} cannot be read: {error}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ralph.adapters.files import read_plain
+from ralph.adapters import beneath
 from ralph.adapters.storage.database import StartedOf
 from ralph.adapters.storage.task_rows import COLUMNS, task_of
 from ralph.domain.holder import Owner
@@ -155,7 +155,7 @@ class BoardReader:
         """The document, and what is wrong with it."""
         plan = self.rules.plan
         try:
-            data = read_plain(plan, MOST_PLAN_BYTES + 1)
+            data = beneath.read_plain(plan, MOST_PLAN_BYTES + 1)
         except FileNotFoundError:
             return None, ""
         except OSError as error:

@@ -10,7 +10,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ralph.adapters.files import open_own, read_plain
+from ralph.adapters import beneath
+from ralph.adapters.files import open_own
 
 NAME = "elapsed"
 DIGITS = 24
@@ -25,7 +26,7 @@ class Elapsed:
     def read(self) -> float | None:
         """Seconds; None if an earlier version ran it, or the file cannot be believed."""
         try:
-            seconds = float(read_plain(self._path, DIGITS + 1, follow=False))
+            seconds = float(beneath.read_plain(self._path, DIGITS + 1, self._path.parent))
         except (OSError, ValueError):
             return None
         return seconds if math.isfinite(seconds) and seconds >= 0 else None

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ralph.adapters import beneath
@@ -99,7 +100,11 @@ def keep_prompt(file: Path, shown: str) -> None:
 
 def mask_prompts(folder: Path, redact: Callable[[str], str]) -> None:
     """Those of sessions that were killed before they had ended."""
-    for file in folder.glob("prompt_*.txt"):
+    try:
+        names = beneath.list_names(folder, _state_of(folder))
+    except OSError:
+        return
+    for file in (folder / name for name in names if fnmatchcase(name, "prompt_*.txt")):
         data = beneath.read_whole(file, MOST_BYTES, _state_of(folder))
         text = data.decode(errors="replace") if data is not None else ""
         if (shown := redact(text)) != text:

@@ -18,7 +18,7 @@ def point_link(link: Path, target: Path) -> None:
     if beneath.read_link(link, link.parent):
         beneath.remove(link, link.parent)
     with suppress(FileExistsError):
-        link.symlink_to(relative)
+        beneath.make_link(link, relative, link.parent)
 
 
 def forget_links(state_folder: Path, *, of: Path | None = None) -> None:

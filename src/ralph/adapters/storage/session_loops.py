@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from ralph.adapters.files import read_plain
+from ralph.adapters import beneath
 from ralph.adapters.storage.state_files import MOST_BYTES, local_folder
 from ralph.domain.holder import Hold, Mode
 from ralph.domain.promise.loop_state import RALPH_LOOP_STATE_FILE, state_from_document
@@ -17,10 +17,12 @@ def session_hold(workspace: Path) -> Hold | None:
     """Whether its process is alive is for the caller to say. None also if that process is not known."""
     path = local_folder(workspace) / f"{RALPH_LOOP_STATE_FILE}.json"
     with suppress(OSError, ValueError):
-        state, _ = state_from_document(parse_json(read_plain(path, MOST_BYTES).decode()).value)
+        state, _ = state_from_document(
+            parse_json(beneath.read_plain(path, MOST_BYTES, path.parents[1]).decode()).value
+        )
         if state is not None and state.active and (session := session_of(state)):
             owner = owner_of(state)
-            since = path.stat().st_mtime
+            since = path.lstat().st_mtime
             if owner is not None:
                 return Hold(str(workspace), Mode.EXECUTING, owner, since, session=session)
     return None

@@ -68,9 +68,17 @@ def seal_of_index(file: Path) -> bytes | None:
 
 def remove_damaged_objects(objects: Path) -> None:
     """Loose ones that are not what their names say: git would not write them again."""
-    for file in objects.glob("[0-9a-f][0-9a-f]/*"):
-        if not _is_whole(file):
-            remove(file)
+    for folder in (objects / name for name in _names(objects, objects) if len(name) == 2):
+        for file in (folder / name for name in _names(folder, objects)):
+            if not _is_whole(file):
+                beneath.remove_tree(file, objects)
+
+
+def _names(folder: Path, top: Path) -> list[str]:
+    try:
+        return beneath.list_names(folder, top)
+    except OSError:
+        return []
 
 
 def _is_whole(file: Path) -> bool:
