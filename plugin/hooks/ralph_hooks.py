@@ -3468,6 +3468,8 @@ def ralph_guard_families_files():
 def ralph_guard_families_git():
     """git: losing uncommitted work, rewriting or deleting history, forcing it on others."""
 
+    from functools import partial
+
     _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
     _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
@@ -3516,10 +3518,7 @@ def ralph_guard_families_git():
 
     def _cleans(words: Words) -> bool:
         has_x = any("x" in option.lower() for option in words.options if option[:2] != "--")
-        return not _is_dry(words) and (words.has("f", "force") or has_x)
-
-    def _is_dry(words: Words) -> bool:
-        return words.has("n", "dry-run")
+        return not words.has("n", "dry-run") and (words.has("f", "force") or has_x)
 
     def _forces_checkout(words: Words) -> bool:
         return has_flag([_before_letter(option, "bB") for option in words.options], "f", "force")
@@ -3588,206 +3587,117 @@ def ralph_guard_families_git():
         )
 
     def _pushes_to_main(words: Words) -> bool:
-        return _is_strict(words) and any(
-            operand.rpartition(":")[2] in ("main", "master") for operand in words.operands[1:]
-        )
+        return any(operand.rpartition(":")[2] in ("main", "master") for operand in words.operands[1:])
 
-    def _is_strict(words: Words) -> bool:
-        return words.call.rules.has_pack("strict")
-
-    def _starts_rebase(words: Words) -> bool:
-        return _is_strict(words) and not any(option in ("--continue", "--skip") for option in words.options)
-
-    def _aborts(words: Words) -> bool:
-        return words.has(long="abort")
-
-    # --- the rules -------------------------------------------------------------------------------------------------
-
-    _COMMIT_FIRST = "commit or stash the work first (git stash push -u), then ask the user"
-    _SEE_DIFF = "commit or stash first; git diff shows what would be lost"
-    _PUSH_GENTLY = "push without force, or with --force-with-lease on your own branch"
-    _LEAVE_IT = "leave it for the user to delete"
-    _SAFE_DELETE = "use git branch -d, which refuses unmerged branches"
-    _RESOLVE = "resolve the conflicts, or ask the user"
-    _LEAVE_TO_GC = "leave it to git gc"
-
-    _PUSH = (
-        Rule(_forces_push, "git push --force can overwrite other people's commits", _PUSH_GENTLY),
-        Rule(
-            lambda words: words.has(long="mirror") or words.has(long="prune"),
-            "git push --mirror or --prune deletes branches on the remote",
-            _PUSH_GENTLY,
-        ),
-        Rule(_deletes_on_remote, "this deletes a branch or tag on the remote", _LEAVE_IT),
-        Rule(
-            lambda words: any(operand.startswith("+") or ":+" in operand for operand in words.operands),
-            "a refspec with + forces the push",
-            _PUSH_GENTLY,
-        ),
-        Rule(_pushes_to_main, "this pushes to the main branch", "push a branch and open a pull request"),
-    )
-    _ABORT = (Rule(_aborts, "aborting a merge may discard uncommitted changes", _RESOLVE),)
-    _REWRITE = (
-        Rule(
-            lambda words: True,
-            "this rewrites the history of the repository",
-            "make a new commit that undoes the change",
-        ),
-    )
-    _RULES: dict[str, tuple[Rule, ...]] = {
-        "reset": (
-            Rule(
-                lambda words: words.has(long="hard"),
-                "git reset --hard discards uncommitted changes",
-                _COMMIT_FIRST,
-            ),
-            Rule(
-                lambda words: words.has(long="merge"),
-                "git reset --merge discards uncommitted changes",
-                _COMMIT_FIRST,
-            ),
-        ),
-        "clean": (
-            Rule(
-                _cleans,
-                "git clean deletes untracked files",
-                "list them with git clean -n, then rm the ones to delete by name",
-            ),
-        ),
-        "checkout": (
-            Rule(_forces_checkout, "git checkout --force discards uncommitted changes", _SEE_DIFF),
-            Rule(
-                lambda words: any(name.startswith("--pathspec-from-f") for name in _option_names(words)),
-                "git checkout of paths discards their uncommitted changes",
-                _SEE_DIFF,
-            ),
-            Rule(
-                _checks_out_named_files, "git checkout -- discards uncommitted changes to these files", _SEE_DIFF
-            ),
-            Rule(_checks_out_paths, "git checkout of paths discards their uncommitted changes", _SEE_DIFF),
-        ),
-        "switch": (
-            Rule(_discards_on_switch, "git switch --discard-changes discards uncommitted changes", _COMMIT_FIRST),
-        ),
-        "restore": (
-            Rule(
-                _restores_files,
-                "git restore discards uncommitted changes to these files",
-                "use git restore --staged, which keeps the files, or commit or stash first",
-            ),
-        ),
-        "push": _PUSH,
-        "send-pack": _PUSH,
-        "branch": (
-            Rule(
-                lambda words: words.has("D") or (words.has("d", "delete") and words.has("f", "force")),
-                "git branch -D can lose commits that are nowhere else",
-                _SAFE_DELETE,
-            ),
-            Rule(
-                lambda words: words.has("f", "force") or words.has("M") or words.has("C"),
-                "git branch --force moves a branch and may lose commits",
-                "make a branch with a new name",
-            ),
-        ),
-        "stash": (
-            Rule(
-                lambda words: words.verb in ("drop", "clear"),
-                "git stash {verb} deletes stashed work",
-                "use git stash apply, which keeps the stash",
-            ),
-        ),
-        "tag": (
-            Rule(lambda words: words.has("d", "delete"), "git tag -d deletes a tag", _LEAVE_IT),
-            Rule(
-                lambda words: words.has("f", "force") and words.operands,
-                "git tag --force moves a tag",
-                "make a tag with a new name",
-            ),
-        ),
-        "rm": (
-            Rule(
-                lambda words: words.has("f", "force") and not _is_dry(words) and not words.has(long="cached"),
-                "git rm --force deletes files with uncommitted changes",
-                "use git rm without --force, or with --cached",
-            ),
-        ),
-        "worktree": (
-            Rule(
-                lambda words: words.verb == "remove" and words.has("f", "force"),
-                "git worktree remove --force deletes uncommitted work",
-                "use git worktree remove without --force, which refuses to",
-            ),
-        ),
-        "merge": _ABORT,
-        "cherry-pick": _ABORT,
-        "am": _ABORT,
-        "rebase": (
-            Rule(_aborts, "aborting a rebase discards what was resolved so far", _RESOLVE),
-            Rule(_starts_rebase, "git rebase rewrites commits", "use git merge, which keeps them"),
-        ),
-        "commit": (
-            Rule(
-                lambda words: _is_strict(words) and words.has(long="amend"),
-                "git commit --amend rewrites a commit",
-                "make a new commit",
-            ),
-        ),
-        "config": (
-            Rule(
-                lambda words: "clean.requireforce" in map(str.lower, words.operands) and words.operands[1:],
-                "without clean.requireForce, git clean deletes untracked files at once",
-                "leave the setting as it is",
-            ),
-        ),
-        "reflog": (
-            Rule(
-                lambda words: words.verb in ("expire", "delete") and not _is_dry(words),
-                "without the reflog, lost commits cannot be found again",
-                _LEAVE_TO_GC,
-            ),
-        ),
-        "gc": (
-            Rule(
-                lambda words: any(option in ("--prune=now", "--prune=all") for option in words.options),
-                "this deletes commits that could still be recovered",
-                "use git gc without --prune",
-            ),
-        ),
-        "prune": (
-            Rule(
-                lambda words: not _is_dry(words),
-                "git prune deletes commits that could still be recovered",
-                _LEAVE_TO_GC,
-            ),
-        ),
-        "update-ref": (
-            Rule(lambda words: words.has("d"), "git update-ref -d deletes a branch or tag", _SAFE_DELETE),
-        ),
-        "checkout-index": (
-            Rule(
-                lambda words: words.has("f", "force"),
-                "git checkout-index --force overwrites uncommitted changes",
-                _COMMIT_FIRST,
-            ),
-        ),
-        "read-tree": (
-            Rule(
-                lambda words: words.has(long="reset"),
-                "git read-tree --reset overwrites uncommitted changes",
-                _COMMIT_FIRST,
-            ),
-        ),
-        "submodule": (
-            Rule(
-                lambda words: words.verb in ("deinit", "update") and words.has("f", "force"),
-                "git submodule {verb} --force discards changes in submodules",
-                _COMMIT_FIRST,
-            ),
-        ),
-        "filter-branch": _REWRITE,
-        "filter-repo": _REWRITE,
+    _CONDITIONS: dict[str, Callable[[Words], object]] = {
+        "always": lambda words: True,
+        "wet": lambda words: not words.has("n", "dry-run"),
+        "strict": lambda words: words.call.rules.has_pack("strict"),
+        "named": lambda words: words.operands,
+        "not cached": lambda words: not words.has(long="cached"),
+        "starts": lambda words: not {"--continue", "--skip"} & set(words.options),
+        "now": lambda words: {"--prune=now", "--prune=all"} & set(words.options),
+        "plus": lambda words: any(word.startswith("+") or ":+" in word for word in words.operands),
+        "no require": lambda words: "clean.requireforce" in map(str.lower, words.operands) and words.operands[1:],
+        "cleans": _cleans,
+        "forces checkout": _forces_checkout,
+        "from file": lambda words: any(name.startswith("--pathspec-from-f") for name in _option_names(words)),
+        "named files": _checks_out_named_files,
+        "paths": _checks_out_paths,
+        "discards": _discards_on_switch,
+        "restores": _restores_files,
+        "forces push": _forces_push,
+        "deletes there": _deletes_on_remote,
+        "to main": _pushes_to_main,
     }
+    """What takes more than a flag."""
+    _ADVICE = {
+        "commit": "commit or stash the work first (git stash push -u), then ask the user",
+        "see": "commit or stash first; git diff shows what would be lost",
+        "gently": "push without force, or with --force-with-lease on your own branch",
+        "leave": "leave it for the user to delete",
+        "safely": "use git branch -d, which refuses unmerged branches",
+        "resolve": "resolve the conflicts, or ask the user",
+        "gc": "leave it to git gc, without --prune",
+        "list": "list them with git clean -n, then rm the ones to delete by name",
+        "staged": "use git restore --staged, which keeps the files, or commit or stash first",
+        "new": "make one with a new name",
+        "apply": "use git stash apply, which keeps the stash",
+        "unforced": "use it without --force, which refuses to",
+        "undo": "make a new commit that undoes the change",
+        "pr": "push a branch and open a pull request",
+        "merge": "use git merge, which keeps them",
+        "setting": "leave the setting as it is",
+    }
+    _TABLE = """
+reset :: --hard :: git reset --hard discards uncommitted changes :: commit
+reset :: --merge :: git reset --merge discards uncommitted changes :: commit
+clean :: cleans :: git clean deletes untracked files :: list
+config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
+checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see
+checkout :: from file :: git checkout of paths discards their uncommitted changes :: see
+checkout :: named files :: git checkout -- discards uncommitted changes to these files :: see
+checkout :: paths :: git checkout of paths discards their uncommitted changes :: see
+switch :: discards :: git switch --discard-changes discards uncommitted changes :: commit
+restore :: restores :: git restore discards uncommitted changes to these files :: staged
+push send-pack :: forces push :: git push --force can overwrite other people's commits :: gently
+push send-pack :: --mirror :: git push --mirror deletes branches on the remote :: gently
+push send-pack :: --prune :: git push --prune deletes branches on the remote :: gently
+push send-pack :: deletes there :: this deletes a branch or tag on the remote :: leave
+push send-pack :: plus :: a refspec with + forces the push :: gently
+push send-pack :: strict & to main :: this pushes to the main branch :: pr
+branch :: -D :: git branch -D can lose commits that are nowhere else :: safely
+branch :: -d/--delete & -f/--force :: git branch -D can lose commits that are nowhere else :: safely
+branch :: -f/--force :: git branch --force moves a branch and may lose commits :: new
+branch :: -M :: git branch -M overwrites a branch and may lose commits :: new
+branch :: -C :: git branch -C overwrites a branch and may lose commits :: new
+stash :: drop :: git stash drop deletes stashed work :: apply
+stash :: clear :: git stash clear deletes stashed work :: apply
+tag :: -d/--delete :: git tag -d deletes a tag :: leave
+tag :: -f/--force & named :: git tag --force moves a tag :: new
+rm :: -f/--force & wet & not cached :: git rm --force deletes files with uncommitted changes :: unforced
+worktree :: remove & -f/--force :: git worktree remove --force deletes uncommitted work :: unforced
+merge cherry-pick am :: --abort :: aborting a merge may discard uncommitted changes :: resolve
+rebase :: --abort :: aborting a rebase discards what was resolved so far :: resolve
+rebase :: strict & starts :: git rebase rewrites commits :: merge
+commit :: strict & --amend :: git commit --amend rewrites a commit :: undo
+reflog :: expire & wet :: without the reflog, lost commits cannot be found again :: gc
+reflog :: delete & wet :: without the reflog, lost commits cannot be found again :: gc
+gc :: now :: this deletes commits that could still be recovered :: gc
+prune :: wet :: git prune deletes commits that could still be recovered :: gc
+update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
+checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
+read-tree :: --reset :: git read-tree --reset overwrites uncommitted changes :: commit
+submodule :: deinit & -f/--force :: git submodule deinit --force discards changes in submodules :: commit
+submodule :: update & -f/--force :: git submodule update --force discards changes in submodules :: commit
+filter-branch filter-repo :: always :: this rewrites the history of the repository :: undo
+"""
+    """Subcommands, what must be given (flags, a verb, or a condition of the table above; ``&``: all of it), the danger, the advice."""
+
+    def _condition(text: str) -> Callable[[Words], object]:
+        if text in _CONDITIONS:
+            return _CONDITIONS[text]
+        if not text.startswith("-"):
+            return lambda words: words.verb == text
+        names = text.split("/")
+        short = next((name[1:] for name in names if name[:2] != "--"), "")
+        long = next((name[2:] for name in names if name[:2] == "--"), "")
+        return lambda words: words.has(short, long)
+
+    def _read_table() -> dict[str, list[Rule]]:
+        rules: dict[str, list[Rule]] = {}
+        for line in _TABLE.strip().splitlines():
+            subcommands, given, what, advice = line.split(" :: ")
+            parts = [_condition(part) for part in given.split(" & ")]
+            rule = Rule(partial(_all_apply, parts), what, _ADVICE[advice])
+            for subcommand in subcommands.split():
+                rules.setdefault(subcommand, []).append(rule)
+        return rules
+
+    def _all_apply(conditions: list[Callable[[Words], object]], words: Words) -> bool:
+        return all(condition(words) for condition in conditions)
+
+    _RULES = _read_table()
     return locals()
 
 def ralph_guard_families_other_vcs():
@@ -6411,78 +6321,51 @@ def ralph_guard_programs_wrappers():
         """Words of the wrapper's own before the command: a duration, a directory."""
         takes_assignments: bool = False
 
-    def _row(valued: str = "", operands: int = 0, *, takes_assignments: bool = False) -> Wrapper:
-        return Wrapper(frozenset(valued.split()), operands, takes_assignments)
+    _TABLE = """
+sudo doas :: -u -g -p -C -c -h -D -R -r -t -T -U -a --user --group --prompt --chdir --chroot --host --role --type --close-from --other-user
+pkexec run0 :: -u -g -D --user --group --chdir --setenv
+nohup command builtin setsid busybox toybox noglob nocorrect unbuffer torsocks rtk shx entr ::
+nice ionice :: -n -c -p -P -u --adjustment --class --classdata
+time gtime :: -f -o --format --output
+exec :: -a
+stdbuf :: -i -o -e --input --output --error
+cpulimit :: -l -p -e --limit
+unshare :: -S -G -R -w --root --wd
+nsenter :: -t -S -G --target
+fakeroot :: -l -s -i -b
+watch :: -n --interval -q --equexit
+caffeinate :: -t -w
+strace ltrace :: -o -e -p -s -u -E -P -a -b -O -S -X
+arch :: -e -d -arch --arch
+xvfb-run :: -e -f -n -s -w -p --error-file --auth-file --server-num --server-args
+dbus-run-session :: --config-file --dbus-daemon
+systemd-run systemd-inhibit :: -p -u -t -M -E --unit --property --slice --working-directory --uid --gid --what --who --why --mode
+proxychains proxychains4 :: -f
+"""
+    """Wrappers, and those of their options that take the next word as value."""
+    _OPERAND_TABLE = """
+timeout gtimeout :: -s -k --signal --kill-after
+chrt taskset chroot :: -T -P -D
+"""
+    """Those that take a word of their own before the command: a duration, a directory."""
 
-    WRAPPERS: dict[str, Wrapper] = {
-        "sudo": _row(
-            "-u -g -p -C -c -h -D -R -r -t -T -U --user --group --prompt --chdir --chroot --host --role --type"
-            " --close-from --command-timeout --other-user",
-            takes_assignments=True,
-        ),
-        "doas": _row("-u -C -a", takes_assignments=True),
-        "pkexec": _row("--user"),
-        "run0": _row("-u -g -D --user --group --chdir --setenv"),
-        "nice": _row("-n --adjustment"),
-        "nohup": _row(),
-        "timeout": _row("-s -k --signal --kill-after", 1),
-        "gtimeout": _row("-s -k --signal --kill-after", 1),
-        "time": _row("-f -o --format --output"),
-        "gtime": _row("-f -o --format --output"),
-        "command": _row(),
-        "builtin": _row(),
-        "exec": _row("-a"),
-        "stdbuf": _row("-i -o -e --input --output --error"),
-        "setsid": _row(),
-        "ionice": _row("-c -n -p -P -u --class --classdata"),
-        "chrt": _row("-T -P -D", 1),
-        "taskset": _row("", 1),
-        "cpulimit": _row("-l -p -e --limit"),
-        "unshare": _row("-S -G -R -w --root --wd"),
-        "nsenter": _row("-t -S -G --target"),
-        "chroot": _row("", 1),
-        "fakeroot": _row("-l -s -i -b"),
-        "watch": _row("-n --interval -q --equexit"),
-        "caffeinate": _row("-t -w"),
-        "strace": _row("-o -e -p -s -u -E -P -a -b -O -S -X"),
-        "ltrace": _row("-o -e -p -s -u"),
-        "arch": _row("-e -d -arch --arch"),
-        "xvfb-run": _row("-e -f -n -s -w -p --error-file --auth-file --server-num --server-args"),
-        "dbus-run-session": _row("--config-file --dbus-daemon"),
-        "systemd-run": _row("-p -u -t -M --unit --property --slice --working-directory --uid --gid -E"),
-        "systemd-inhibit": _row("--what --who --why --mode"),
-        "busybox": _row(),
-        "toybox": _row(),
-        "noglob": _row(),
-        "nocorrect": _row(),
-        "unbuffer": _row(),
-        "proxychains": _row("-f"),
-        "proxychains4": _row("-f"),
-        "torsocks": _row(),
-        "rtk": _row(),
-        "shx": _row(),
-        "entr": _row(),
-    }
+    def _read_table(text: str, operands: int) -> dict[str, Wrapper]:
+        rows = [line.partition(" ::") for line in text.strip().splitlines()]
+        return {
+            program: Wrapper(words_in(valued), operands, program in ("sudo", "doas"))
+            for programs, _, valued in rows
+            for program in programs.split()
+        }
+
+    WRAPPERS = _read_table(_TABLE, 0) | _read_table(_OPERAND_TABLE, 1)
 
     _RUNNERS = {
         "mise": ("exec", "x"),
-        "direnv": ("exec",),
-        "rbenv": ("exec",),
-        "pyenv": ("exec",),
-        "asdf": ("exec",),
-        "poetry": ("run",),
-        "pipenv": ("run",),
-        "uv": ("run",),
-        "pdm": ("run",),
-        "hatch": ("run",),
-        "rye": ("run",),
-        "bundle": ("exec",),
+        **dict.fromkeys(("direnv", "rbenv", "pyenv", "asdf", "bundle", "aws-vault"), ("exec",)),
+        **dict.fromkeys(
+            ("poetry", "pipenv", "uv", "pdm", "hatch", "rye", "conda", "op", "doppler", "dotenvx"), ("run",)
+        ),
         "nix": ("run", "shell", "develop"),
-        "conda": ("run",),
-        "op": ("run",),
-        "doppler": ("run",),
-        "aws-vault": ("exec",),
-        "dotenvx": ("run",),
         "flatpak-spawn": ("--host",),
     }
     """Program and subcommand, then options, then the command."""

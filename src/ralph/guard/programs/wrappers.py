@@ -31,79 +31,53 @@ class Wrapper(NamedTuple):
     takes_assignments: bool = False
 
 
-def _row(valued: str = "", operands: int = 0, *, takes_assignments: bool = False) -> Wrapper:
-    return Wrapper(frozenset(valued.split()), operands, takes_assignments)
+_TABLE = """
+sudo doas :: -u -g -p -C -c -h -D -R -r -t -T -U -a --user --group --prompt --chdir --chroot --host --role --type --close-from --other-user
+pkexec run0 :: -u -g -D --user --group --chdir --setenv
+nohup command builtin setsid busybox toybox noglob nocorrect unbuffer torsocks rtk shx entr ::
+nice ionice :: -n -c -p -P -u --adjustment --class --classdata
+time gtime :: -f -o --format --output
+exec :: -a
+stdbuf :: -i -o -e --input --output --error
+cpulimit :: -l -p -e --limit
+unshare :: -S -G -R -w --root --wd
+nsenter :: -t -S -G --target
+fakeroot :: -l -s -i -b
+watch :: -n --interval -q --equexit
+caffeinate :: -t -w
+strace ltrace :: -o -e -p -s -u -E -P -a -b -O -S -X
+arch :: -e -d -arch --arch
+xvfb-run :: -e -f -n -s -w -p --error-file --auth-file --server-num --server-args
+dbus-run-session :: --config-file --dbus-daemon
+systemd-run systemd-inhibit :: -p -u -t -M -E --unit --property --slice --working-directory --uid --gid --what --who --why --mode
+proxychains proxychains4 :: -f
+"""
+"""Wrappers, and those of their options that take the next word as value."""
+_OPERAND_TABLE = """
+timeout gtimeout :: -s -k --signal --kill-after
+chrt taskset chroot :: -T -P -D
+"""
+"""Those that take a word of their own before the command: a duration, a directory."""
 
 
-WRAPPERS: dict[str, Wrapper] = {
-    "sudo": _row(
-        "-u -g -p -C -c -h -D -R -r -t -T -U --user --group --prompt --chdir --chroot --host --role --type"
-        " --close-from --command-timeout --other-user",
-        takes_assignments=True,
-    ),
-    "doas": _row("-u -C -a", takes_assignments=True),
-    "pkexec": _row("--user"),
-    "run0": _row("-u -g -D --user --group --chdir --setenv"),
-    "nice": _row("-n --adjustment"),
-    "nohup": _row(),
-    "timeout": _row("-s -k --signal --kill-after", 1),
-    "gtimeout": _row("-s -k --signal --kill-after", 1),
-    "time": _row("-f -o --format --output"),
-    "gtime": _row("-f -o --format --output"),
-    "command": _row(),
-    "builtin": _row(),
-    "exec": _row("-a"),
-    "stdbuf": _row("-i -o -e --input --output --error"),
-    "setsid": _row(),
-    "ionice": _row("-c -n -p -P -u --class --classdata"),
-    "chrt": _row("-T -P -D", 1),
-    "taskset": _row("", 1),
-    "cpulimit": _row("-l -p -e --limit"),
-    "unshare": _row("-S -G -R -w --root --wd"),
-    "nsenter": _row("-t -S -G --target"),
-    "chroot": _row("", 1),
-    "fakeroot": _row("-l -s -i -b"),
-    "watch": _row("-n --interval -q --equexit"),
-    "caffeinate": _row("-t -w"),
-    "strace": _row("-o -e -p -s -u -E -P -a -b -O -S -X"),
-    "ltrace": _row("-o -e -p -s -u"),
-    "arch": _row("-e -d -arch --arch"),
-    "xvfb-run": _row("-e -f -n -s -w -p --error-file --auth-file --server-num --server-args"),
-    "dbus-run-session": _row("--config-file --dbus-daemon"),
-    "systemd-run": _row("-p -u -t -M --unit --property --slice --working-directory --uid --gid -E"),
-    "systemd-inhibit": _row("--what --who --why --mode"),
-    "busybox": _row(),
-    "toybox": _row(),
-    "noglob": _row(),
-    "nocorrect": _row(),
-    "unbuffer": _row(),
-    "proxychains": _row("-f"),
-    "proxychains4": _row("-f"),
-    "torsocks": _row(),
-    "rtk": _row(),
-    "shx": _row(),
-    "entr": _row(),
-}
+def _read_table(text: str, operands: int) -> dict[str, Wrapper]:
+    rows = [line.partition(" ::") for line in text.strip().splitlines()]
+    return {
+        program: Wrapper(words_in(valued), operands, program in ("sudo", "doas"))
+        for programs, _, valued in rows
+        for program in programs.split()
+    }
+
+
+WRAPPERS = _read_table(_TABLE, 0) | _read_table(_OPERAND_TABLE, 1)
 
 _RUNNERS = {
     "mise": ("exec", "x"),
-    "direnv": ("exec",),
-    "rbenv": ("exec",),
-    "pyenv": ("exec",),
-    "asdf": ("exec",),
-    "poetry": ("run",),
-    "pipenv": ("run",),
-    "uv": ("run",),
-    "pdm": ("run",),
-    "hatch": ("run",),
-    "rye": ("run",),
-    "bundle": ("exec",),
+    **dict.fromkeys(("direnv", "rbenv", "pyenv", "asdf", "bundle", "aws-vault"), ("exec",)),
+    **dict.fromkeys(
+        ("poetry", "pipenv", "uv", "pdm", "hatch", "rye", "conda", "op", "doppler", "dotenvx"), ("run",)
+    ),
     "nix": ("run", "shell", "develop"),
-    "conda": ("run",),
-    "op": ("run",),
-    "doppler": ("run",),
-    "aws-vault": ("exec",),
-    "dotenvx": ("run",),
     "flatpak-spawn": ("--host",),
 }
 """Program and subcommand, then options, then the command."""
