@@ -38,7 +38,7 @@ sys.exit(code)
 
 
 def opened_by(project: Project, *arguments: str) -> list[str]:
-    """The names of all files that ``ralph`` opened, in order."""
+    """The names of all files that ``ralph`` opened, in order, but for the settings that are the user's own."""
     notes = project.programs / "opened.json"
     command = [sys.executable, "-c", DRIVER, str(notes), *arguments]
     ran = subprocess.run(
@@ -51,7 +51,8 @@ def opened_by(project: Project, *arguments: str) -> list[str]:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    return [PurePath(path).name for path in json.loads(notes.read_text())]
+    paths = map(PurePath, json.loads(notes.read_text()))
+    return [path.name for path in paths if path.parts[-3:-1] != (".config", "ralph")]
 
 
 @pytest.mark.parametrize(

@@ -325,6 +325,16 @@ def test_every_record_that_ralph_acts_on_is_known(clone: Path) -> None:
     assert written - RECORDS <= {".gitignore", "seal", "ralph.db-wal", "ralph.db-shm"}, written
 
 
+def test_a_repository_without_any_settings_is_asked_about_for_what_its_git_would_run(clone: Path) -> None:
+    """An unpacked archive brings its .git/config along."""
+    (clone / ".ralph").rmdir()
+    subprocess.run(["git", "config", "filter.x.clean", "./evil"], cwd=clone, check=True)
+    (clone / ".gitattributes").write_text("* filter=x\n")
+    ran = ralph(clone, "run", "-p", "x", "--agent", "true", "--guardrail", "true", "-m", "1")
+    assert (ran.returncode, has_run(clone)) == (2, False)
+    assert not (clone / ".ralph").exists()
+
+
 # --- what looks at a project without running it ---
 
 

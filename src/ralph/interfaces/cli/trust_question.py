@@ -6,7 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ralph.config.root import STATE_FOLDER
 from ralph.errors import UntrustedProject
 from ralph.interfaces.cli.options import is_trust_given
 
@@ -20,8 +19,6 @@ HINT = "look at it with `ralph trust --show`, then `ralph trust`; in a script: -
 
 def require_trust(settings: Loaded | Sources, more: Sequence[Demand] = ()) -> None:
     """Ask, once, and remember a yes. Raises UntrustedProject after a no, or if there is nobody to ask."""
-    if not (settings.project.values or more or (settings.root / STATE_FOLDER).exists()):
-        return  # it asks for nothing, and most projects pay for nothing
     from ralph.operations.agreement import is_waived
 
     if is_trust_given() or is_waived(os.environ):
