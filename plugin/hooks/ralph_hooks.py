@@ -3092,7 +3092,7 @@ def ralph_guard_families_containers():
         if (what == "system" and verb == "reset") or (what in ("stack", "service") and verb in ("rm", "remove")):
             return "this takes down what is running", "ask the user to do it"
         removes = verb in ("rm", "rmi", "remove") and what not in ("volume", "network")
-        at_once = any(EVERYTHING in name or INPUT in name for name in names)
+        at_once = has_flag(options, "a", "all") or any(EVERYTHING in name or INPUT in name for name in names)
         if (removes and has_flag(options, "f", "force")) or verb in ("stop", "kill"):
             if is_strict:
                 return "this stops or removes containers or images by force", _BY_NAME
@@ -3127,6 +3127,10 @@ files, single indexes and steps back in migrations.
         r"(?is)\bdrop\s+(?:table|database|schema|keyspace|collection|owned)\b|\btruncate\s+(?:table\s+)?\w|\bflush(?:all|db)\b"
         r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$"
         r"|dropDatabase\s*\(|\.drop\s*\(|\.(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?\)"
+    )
+    _TEST_DROP = LazyPattern(
+        r"(?i)\bdrop\s+(?:database|schema|table)\s+(?:if\s+exists\s+)?[\"`]?(?:test_\w+|\w+_test)\b",
+        hints="test TEST",
     )
     _STRICT_LOSS = LazyPattern(
         r"(?is)\bdrop\s+(?:index|view|user|role)\b|\balter\s+table\s+\S+\s+drop\b|\.(?:deleteMany|remove|dropIndexes)\s*\("
@@ -3189,7 +3193,7 @@ files, single indexes and steps back in migrations.
         if tool in _CLIENTS:
             if tool in _LOCAL and not is_strict:
                 return None
-            said = "\n".join([" ".join(words), *words, call.input_text])
+            said = _TEST_DROP.sub("", "\n".join([" ".join(words), *words, call.input_text]))
             loses = _LOSS.search(said) or (is_strict and _STRICT_LOSS.search(said))
             return Danger("databases", "this deletes data", _BACKUP_FIRST) if loses else None
         tables = (_RESETS, _STRICT_RESETS) if is_strict else (_RESETS,)
@@ -3256,7 +3260,8 @@ def ralph_guard_families_files():
 
     def check_emptied_file(path: str, place: Place) -> Danger | None:
         """What ``> file`` without a command leaves: nothing. Logs, outputs and files that are empty by custom may be emptied."""
-        if not path.strip("/") or place in (Place.TEMPORARY, Place.UNKNOWN) or path.startswith("/dev/"):
+        is_unknown = place is Place.UNKNOWN and INPUT not in path
+        if not path.strip("/") or is_unknown or place is Place.TEMPORARY or path.startswith("/dev/"):
             return None
         if is_regenerated(path) or _MADE_EMPTY.fullmatch(path.rpartition("/")[2]):
             return None
@@ -5098,7 +5103,7 @@ strings in them.
     )
     _TREE_REMOVAL = LazyPattern(
         r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir(?:_all)?|rimraf(?:['\"]\))?(?:\.sync)?|emptyDir(?:Sync)?"
-        r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*",
+        r"|(?:require\(['\"](?:node:)?fs(?:/promises|-extra)?['\"]\)|fs(?:Promises|\.promises)?)\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*",
         hints="rm remove rimraf emptyDir deltree",
     )
     _FILE_REMOVAL = LazyPattern(
@@ -5106,7 +5111,7 @@ strings in them.
         r"|Path)\b\s*\(?\s*|\b(?!os\b|fs\b)([A-Za-z_]\w*)\.(?:unlink|rmdir)\(\s*(?:missing_ok=True)?\s*\)",
         hints="remove unlink delete rm Path",
     )
-    _NEEDS_RECURSIVE = LazyPattern(r"fs|rmSync|rmdirSync|Deno")
+    _NEEDS_RECURSIVE = LazyPattern(r"(?:fs|require)\b.*\.rm|rmSync|rmdirSync|Deno")
     _UNLINKS = LazyPattern(r"\s*\.\s*(?:unlink|rmdir)")
     _UNLINK_EACH = LazyPattern(
         r"array_map\(\s*['\"]unlink['\"]|map\(\s*os\.(?:remove|unlink)\b", hints="unlink os.remove"
@@ -5167,6 +5172,8 @@ strings in them.
         """A socket becomes the input and output of a shell."""
         runs_fetched: bool = False
         """What another machine answers is run."""
+        runs_input: bool = False
+        """What comes on stdin is run."""
         forks_endlessly: bool = False
 
     _FROM_SHELL = frozenset(["ruby", "perl", "php"])
@@ -5220,6 +5227,7 @@ strings in them.
         return found._replace(
             gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
             runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
+            runs_input="stdin" in code and bool(_RUNS_TEXT.search(without_comments)),
             forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
         )
 
@@ -5942,6 +5950,11 @@ def ralph_guard_programs_interpreters():
         if interpreter.language == "awk" and not codes and not names_module and rest:
             return CodeSource([rest[0]], "", False, INPUT in rest[0])
         may_gain = any(INPUT in code for code in codes)
+        edits = interpreter.language in ("perl", "ruby") and any(
+            re.fullmatch(r"-\w*[pn]\w*", word) for word in arguments
+        )
+        if edits and codes and not may_gain:  # `xargs perl -pi -e '…'`: the words are names of files
+            return CodeSource(codes, "", False, False)
         if codes or names_module:
             is_python_module = interpreter.stops_at_code and names_module
             may_gain = may_gain or (
@@ -6004,7 +6017,7 @@ def ralph_guard_programs_interpreters():
         scope = start.scope
         if found.gives_shell_away:
             refuse("network", "this code gives another machine a shell", "use a client that the user named")
-        if found.runs_fetched:
+        if found.runs_fetched or (found.runs_input and start.feed.origin == "network"):
             what = "this code runs what it downloads"
             refuse("network", what, "save it to a file and read it before you run it")
         if found.forks_endlessly:
@@ -6418,7 +6431,8 @@ chrt taskset chroot :: -T -P -D
 
     def start_package(walk: Walk, start: Start, command: list[str]) -> None:
         words = start.words[1:]
-        if any(re.match(r"(?:git\+)?https?://", word) for word in (command[0], *words[:3])):
+        package = value_of_option(words, ("-p", "--package")) or ""
+        if any(re.match(r"(?:git\+)?https?://", word) for word in (command[0], package)):
             what = "this runs a program straight from the network"
             refuse("network", what, "install it, read it, then run it by name")
         text = value_of_option(words, ("-c", "--call"))

@@ -41,6 +41,13 @@ def test_harmless_commands_are_allowed_without_a_word() -> None:
     )
 
 
+def test_the_tables_hold_whether_the_working_directory_is_known_or_not() -> None:
+    rules = GuardRules(cwd="/home/me/project")
+
+    assert [command for command in table("dangerous") if not judge(command, rules).is_blocked] == []
+    assert [command for command in table("harmless") if judge(command, rules).is_blocked] == []
+
+
 def test_the_hints_of_a_pattern_keep_no_match_from_being_found() -> None:
     names = [module.name for module in pkgutil.walk_packages(ralph.guard.__path__, "ralph.guard.")]
     patterns = {

@@ -70,7 +70,7 @@ def _engine_danger(call: Call, words: list[str]) -> tuple[str, str]:
     if (what == "system" and verb == "reset") or (what in ("stack", "service") and verb in ("rm", "remove")):
         return "this takes down what is running", "ask the user to do it"
     removes = verb in ("rm", "rmi", "remove") and what not in ("volume", "network")
-    at_once = any(EVERYTHING in name or INPUT in name for name in names)
+    at_once = has_flag(options, "a", "all") or any(EVERYTHING in name or INPUT in name for name in names)
     if (removes and has_flag(options, "f", "force")) or verb in ("stop", "kill"):
         if is_strict:
             return "this stops or removes containers or images by force", _BY_NAME

@@ -21,6 +21,10 @@ _LOSS = LazyPattern(
     r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$"
     r"|dropDatabase\s*\(|\.drop\s*\(|\.(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?\)"
 )
+_TEST_DROP = LazyPattern(
+    r"(?i)\bdrop\s+(?:database|schema|table)\s+(?:if\s+exists\s+)?[\"`]?(?:test_\w+|\w+_test)\b",
+    hints="test TEST",
+)
 _STRICT_LOSS = LazyPattern(
     r"(?is)\bdrop\s+(?:index|view|user|role)\b|\balter\s+table\s+\S+\s+drop\b|\.(?:deleteMany|remove|dropIndexes)\s*\("
     r"|\bconfig\s+resetstat|\bdebug\s+segfault"
@@ -83,7 +87,7 @@ def check_databases(call: Call) -> Danger | None:
     if tool in _CLIENTS:
         if tool in _LOCAL and not is_strict:
             return None
-        said = "\n".join([" ".join(words), *words, call.input_text])
+        said = _TEST_DROP.sub("", "\n".join([" ".join(words), *words, call.input_text]))
         loses = _LOSS.search(said) or (is_strict and _STRICT_LOSS.search(said))
         return Danger("databases", "this deletes data", _BACKUP_FIRST) if loses else None
     tables = (_RESETS, _STRICT_RESETS) if is_strict else (_RESETS,)

@@ -62,7 +62,8 @@ def check_written_file(path: str, cwd: str, *, appends: bool = False) -> Danger 
 
 def check_emptied_file(path: str, place: Place) -> Danger | None:
     """What ``> file`` without a command leaves: nothing. Logs, outputs and files that are empty by custom may be emptied."""
-    if not path.strip("/") or place in (Place.TEMPORARY, Place.UNKNOWN) or path.startswith("/dev/"):
+    is_unknown = place is Place.UNKNOWN and INPUT not in path
+    if not path.strip("/") or is_unknown or place is Place.TEMPORARY or path.startswith("/dev/"):
         return None
     if is_regenerated(path) or _MADE_EMPTY.fullmatch(path.rpartition("/")[2]):
         return None

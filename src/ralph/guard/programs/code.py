@@ -34,7 +34,7 @@ _PROCESS_CALL = LazyPattern(
 )
 _TREE_REMOVAL = LazyPattern(
     r"\b(?:rmtree|rm_rf|rm_r|remove_entry_secure|remove_tree|removedirs|remove_dir(?:_all)?|rimraf(?:['\"]\))?(?:\.sync)?|emptyDir(?:Sync)?"
-    r"|fs(?:Promises|\.promises)?\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*",
+    r"|(?:require\(['\"](?:node:)?fs(?:/promises|-extra)?['\"]\)|fs(?:Promises|\.promises)?)\.(?:rm|rmdir|remove)(?:Sync)?|rmSync|rmdirSync|removeSync|Deno\.remove(?:Sync)?|deltree)\b\s*\(?\s*",
     hints="rm remove rimraf emptyDir deltree",
 )
 _FILE_REMOVAL = LazyPattern(
@@ -42,7 +42,7 @@ _FILE_REMOVAL = LazyPattern(
     r"|Path)\b\s*\(?\s*|\b(?!os\b|fs\b)([A-Za-z_]\w*)\.(?:unlink|rmdir)\(\s*(?:missing_ok=True)?\s*\)",
     hints="remove unlink delete rm Path",
 )
-_NEEDS_RECURSIVE = LazyPattern(r"fs|rmSync|rmdirSync|Deno")
+_NEEDS_RECURSIVE = LazyPattern(r"(?:fs|require)\b.*\.rm|rmSync|rmdirSync|Deno")
 _UNLINKS = LazyPattern(r"\s*\.\s*(?:unlink|rmdir)")
 _UNLINK_EACH = LazyPattern(
     r"array_map\(\s*['\"]unlink['\"]|map\(\s*os\.(?:remove|unlink)\b", hints="unlink os.remove"
@@ -104,6 +104,8 @@ class FoundInCode(NamedTuple):
     """A socket becomes the input and output of a shell."""
     runs_fetched: bool = False
     """What another machine answers is run."""
+    runs_input: bool = False
+    """What comes on stdin is run."""
     forks_endlessly: bool = False
 
 
@@ -159,6 +161,7 @@ def read_code(language: str, code: str) -> FoundInCode:
     return found._replace(
         gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
         runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
+        runs_input="stdin" in code and bool(_RUNS_TEXT.search(without_comments)),
         forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
     )
 

@@ -112,6 +112,11 @@ def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSour
     if interpreter.language == "awk" and not codes and not names_module and rest:
         return CodeSource([rest[0]], "", False, INPUT in rest[0])
     may_gain = any(INPUT in code for code in codes)
+    edits = interpreter.language in ("perl", "ruby") and any(
+        re.fullmatch(r"-\w*[pn]\w*", word) for word in arguments
+    )
+    if edits and codes and not may_gain:  # `xargs perl -pi -e '…'`: the words are names of files
+        return CodeSource(codes, "", False, False)
     if codes or names_module:
         is_python_module = interpreter.stops_at_code and names_module
         may_gain = may_gain or (
@@ -178,7 +183,7 @@ def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
     scope = start.scope
     if found.gives_shell_away:
         refuse("network", "this code gives another machine a shell", "use a client that the user named")
-    if found.runs_fetched:
+    if found.runs_fetched or (found.runs_input and start.feed.origin == "network"):
         what = "this code runs what it downloads"
         refuse("network", what, "save it to a file and read it before you run it")
     if found.forks_endlessly:

@@ -134,7 +134,8 @@ def package_command(program: str, arguments: list[str]) -> list[str] | None:
 
 def start_package(walk: Walk, start: Start, command: list[str]) -> None:
     words = start.words[1:]
-    if any(re.match(r"(?:git\+)?https?://", word) for word in (command[0], *words[:3])):
+    package = value_of_option(words, ("-p", "--package")) or ""
+    if any(re.match(r"(?:git\+)?https?://", word) for word in (command[0], package)):
         what = "this runs a program straight from the network"
         refuse("network", what, "install it, read it, then run it by name")
     text = value_of_option(words, ("-c", "--call"))
