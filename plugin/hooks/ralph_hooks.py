@@ -8342,6 +8342,7 @@ def ralph_interfaces_hooks_holders():
     # ruff: noqa: PTH118, PTH121, PTH123
 
     import os
+    import stat
 
     _m = _module("ralph.config.project_search"); main_checkout = _m["main_checkout"]; stranger_in = _m["stranger_in"]
     _m = _module("ralph.domain.holder"); Owner = _m["Owner"]; is_stale = _m["is_stale"]
@@ -8350,6 +8351,9 @@ def ralph_interfaces_hooks_holders():
     SHELLS = frozenset({"sh", "ash", "bash", "dash", "zsh", "fish", "busybox"})
     HOLDS = """SELECT workspace, run_id, pid, process_started, boot_id, host FROM claims
     UNION ALL SELECT root, id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"""
+
+    MOST_STEPS = 20_000_000
+    """Instructions of SQLite: a second or so."""
 
     def run_under_way(project: str) -> str | None:
         """The run (or mode) that holds the project; empty if none does, None if that cannot be known."""
@@ -8360,8 +8364,11 @@ def ralph_interfaces_hooks_holders():
         if stranger_in(home, os.environ):
             return None
         database = os.path.join(home, STATE_FOLDER, "ralph.db")
+        if not all(map(_is_plain, (database, f"{database}-wal", f"{database}-shm"))):
+            return None
         try:
             connection = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=1)
+            connection.set_progress_handler(lambda: 1, MOST_STEPS)
             try:
                 rows = connection.execute(HOLDS).fetchall()
             finally:
@@ -8369,10 +8376,19 @@ def ralph_interfaces_hooks_holders():
         except sqlite3.Error:
             return None
         for workspace, run_id, *process in rows:
+            if not isinstance(workspace, str) or not isinstance(process[0], int):
+                continue
             owner = Owner(*process)
             if _is_same(os.path.join(home, workspace), project) and _is_alive(owner):
                 return f"run {run_id}" if run_id else f"process {owner.pid}"
         return ""
+
+    def _is_plain(path: str) -> bool:
+        """SQLite would wait for a pipe. What is not there is no trap."""
+        try:
+            return stat.S_ISREG(os.lstat(path).st_mode)
+        except OSError:
+            return True
 
     def session_process() -> dict[str, object] | None:
         """The program of this session: the nearest process above this one that is no shell. None where it cannot be seen."""

@@ -12,13 +12,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ralph.adapters.files import OTHERS, PRIVATE_FILE, make_state_folder
+from ralph.adapters.storage.connection import MOVE, connect, decode, require_plain_tables
 from ralph.errors import StoreError, TooManyFiles
 
 BUSY_TIMEOUT = 10.0
 APPLICATION_ID = 0x52414C50  # "RALP": marks the file as ours
 MIGRATIONS = sorted(Path(__file__).with_name("migrations").glob("*.sql"))
 
-DAMAGED = "Move it (and its -wal and -shm files) away; a new one is made. The agent's work is untouched."
+DAMAGED = MOVE
 
 LONGEST_PATH = 500
 """SQLite takes 512 bytes; the names of its other files are longer."""
@@ -44,7 +45,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     """The database, migrated. Raises StoreError and never touches a file that is not ours."""
     with store_errors(path):
         _close_to_others(path)
-        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, cached_statements=64)
+        connection = connect(path, timeout=BUSY_TIMEOUT)
         try:
             _use_wal(connection)
             connection.execute("PRAGMA foreign_keys = ON")
@@ -104,9 +105,13 @@ def schema_version(connection: sqlite3.Connection, path: Path) -> int:
     if tables and application != APPLICATION_ID:
         message = f"{path} is a database, but not one of ralph's"
         raise StoreError(message, hint="Move the file away; ralph will not write into it.")
+    if version < 0:
+        message = f"{path} is damaged: its schema has the number {version}"
+        raise StoreError(message, hint=DAMAGED)
     if version > len(MIGRATIONS):
         message = f"{path} was written by a newer ralph (schema {version}, this one knows {len(MIGRATIONS)})"
         raise StoreError(message, hint="Upgrade ralph, or move the file away to start over.")
+    require_plain_tables(connection, path)
     return version
 
 
@@ -115,7 +120,7 @@ def path_of(connection: sqlite3.Connection) -> Path:
     try:
         return Path(os.fsdecode(connection.execute("PRAGMA database_list").fetchone()[2]))
     finally:
-        connection.text_factory = str
+        connection.text_factory = decode
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -148,6 +153,9 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise _explain(error, path) from error
+    except UnicodeDecodeError as error:  # SQLite's own words about names that are no text
+        message = f"{path} is damaged: {error}"
+        raise StoreError(message, hint=DAMAGED) from error
     except (FileExistsError, NotADirectoryError) as error:
         message = f"cannot write {path}: something else of that name is in the way"
         raise StoreError(message, hint="Move it away; ralph needs a directory there.") from error
@@ -190,6 +198,9 @@ def _explain(error: sqlite3.DatabaseError, path: Path) -> StoreError:
             return TooManyFiles()
         case ["READONLY" | "CANTOPEN" | "PERM"]:
             hint = "Make the folder writable, or choose another with --project-dir."
+        case ["INTERRUPT" | "TOOBIG"]:
+            message = f"{path} holds more than ralph would write: {error}"
+            hint = DAMAGED
         case ["IOERR"]:
             hint = "Check free space and the disk's health; no work was lost."
         case ["BUSY" | "LOCKED"]:

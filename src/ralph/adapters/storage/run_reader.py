@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from ralph.adapters.storage.connection import connect
 from ralph.adapters.storage.database import StartedOf, schema_version, store_errors
 from ralph.adapters.storage.places import located
 from ralph.domain.holder import Owner
@@ -45,7 +46,7 @@ class _Row(NamedTuple):
     started_at: float
     updated_at: float
     outcome: str | None
-    reason: str
+    reason: str | None
     pid: int
     process_started: str
     boot_id: str
@@ -72,9 +73,9 @@ class _Seen:
 def open_reader(state_folder: Path) -> RunReader | None:
     """The record in ``.ralph/``; None if there is none yet. Raises StoreError if it cannot be read."""
     path = state_folder / "ralph.db"
-    if not path.exists():
-        return None
     with _read_errors(path):
+        if not os.path.lexists(path):
+            return None
         connection = _connect(path)
         try:
             version = schema_version(connection, path)
@@ -191,7 +192,7 @@ class RunReader:
             active_at=max(row.updated_at, seen.at),
             ended_at=row.ended_at,
             waits_until=seen.waits_until if waits else None,
-            reason=seen.waits_for if waits and not paused else row.reason,
+            reason=seen.waits_for if waits and not paused else row.reason or "",
             concerns=tuple(concern for concern in _list(state.get("concerns")) if isinstance(concern, str)),
             parent_id=row.parent_id,
             task=str(options.get("task") or ""),
@@ -328,17 +329,16 @@ def _failing(state: dict[str, Any]) -> LastCheck | None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    uri = f"{path.resolve().as_uri()}?mode=ro"
-    as_it_is = f"{uri}&immutable=1"
+    as_it_is = "mode=ro&immutable=1"
     if _would_take_away(path):
-        return _checked(as_it_is)
+        return _checked(path, as_it_is)
     try:
-        return _checked(uri)
+        return _checked(path, "mode=ro")
     except sqlite3.OperationalError:
         if path.with_name(path.name + "-wal").exists():
             raise
         # A read-only folder has no room for the lock file; without a log nobody is writing, so none is needed.
-        return _checked(as_it_is)
+        return _checked(path, as_it_is)
 
 
 def _would_take_away(path: Path) -> bool:
@@ -351,8 +351,8 @@ def _would_take_away(path: Path) -> bool:
     return not all(path.with_name(path.name + end).exists() for end in ("-wal", "-shm"))
 
 
-def _checked(uri: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None)
+def _checked(path: Path, options: str) -> sqlite3.Connection:
+    connection = connect(path, options=options, timeout=BUSY_TIMEOUT)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the file at last
     except BaseException:
@@ -379,7 +379,7 @@ def _object(text: str | bytes) -> dict[str, Any]:
     """Empty for damaged JSON: the run must still be shown."""
     try:
         return _dict(json.loads(text))
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):
         return {}
 
 

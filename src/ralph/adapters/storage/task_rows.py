@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from ralph.domain.tasks.completion import TaskCompletionSpec
 from ralph.domain.tasks.task import Task, TaskBudget, TaskStatus
@@ -20,6 +20,7 @@ COLUMNS = f"id, {CHANGEABLE}"
 PLACES = f"?, {CHANGEABLE_PLACES}"
 
 Row = tuple[Any, ...]
+T = TypeVar("T", int, str)
 
 
 def row_of(task: Task) -> Row:
@@ -46,9 +47,21 @@ def task_of(row: Row) -> Task:
     """Raises StoreError if the row is damaged."""
     try:
         return _task_of(row)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        message = f"task {row[0]} is damaged in the record: {error}"
-        raise StoreError(message, hint=f"remove it with `ralph task rm {row[0]}` and add it again") from error
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise _damaged(row[0], error) from error
+
+
+def status_of(task_id: str, status: str) -> TaskStatus:
+    """Raises StoreError if there is no such status."""
+    try:
+        return TaskStatus(status)
+    except ValueError as error:
+        raise _damaged(task_id, error) from error
+
+
+def _damaged(task_id: str, error: Exception) -> StoreError:
+    message = f"task {task_id} is damaged in the record: {error}"
+    return StoreError(message, hint=f"remove it with `ralph task rm {task_id}` and add it again")
 
 
 def _task_of(row: Row) -> Task:
@@ -62,21 +75,30 @@ def _task_of(row: Row) -> Task:
         priority=row[5],
         dependencies=tuple(json.loads(row[6])),
         assignee=row[7],
-        metadata=json.loads(row[8]),
+        metadata=dict(json.loads(row[8])),
         completion_spec=None if row[9] is None else TaskCompletionSpec.from_dict(json.loads(row[9])),
         stage=row[10],
-        used=progress.get("used", 0),
-        iterations=progress.get("iterations", {}),
-        rejections=progress.get("rejections", 0),
-        remarks=tuple(progress.get("remarks", ())),
-        reason=progress.get("reason", ""),
-        branch=progress.get("branch", ""),
-        base_commit=progress.get("base_commit", ""),
-        accepted_commit=progress.get("accepted_commit", ""),
+        used=_typed(progress, "used", 0),
+        iterations={str(role): int(count) for role, count in progress.get("iterations", {}).items()},
+        rejections=_typed(progress, "rejections", 0),
+        remarks=tuple(map(str, progress.get("remarks", ()))),
+        reason=_typed(progress, "reason", ""),
+        branch=_typed(progress, "branch", ""),
+        base_commit=_typed(progress, "base_commit", ""),
+        accepted_commit=_typed(progress, "accepted_commit", ""),
         budget=TaskBudget(**progress.get("budget", {})),
         created_at=datetime.fromtimestamp(row[12], UTC),
         updated_at=datetime.fromtimestamp(row[13], UTC),
     )
+
+
+def _typed(progress: dict[str, Any], key: str, default: T) -> T:
+    """Raises TypeError if it is of another type than its default."""
+    value = progress.get(key, default)
+    if not isinstance(value, type(default)):
+        message = f"{key} is {value!r:.80}"
+        raise TypeError(message)
+    return value
 
 
 def _progress(task: Task) -> dict[str, Any]:

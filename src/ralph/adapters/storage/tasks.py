@@ -10,7 +10,15 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
-from ralph.adapters.storage.task_rows import CHANGEABLE, CHANGEABLE_PLACES, COLUMNS, PLACES, row_of, task_of
+from ralph.adapters.storage.task_rows import (
+    CHANGEABLE,
+    CHANGEABLE_PLACES,
+    COLUMNS,
+    PLACES,
+    row_of,
+    status_of,
+    task_of,
+)
 from ralph.domain.holder import Owner, is_stale
 from ralph.domain.tasks.dependencies import addition_problems, circular_dependencies, unknown_dependencies
 from ralph.domain.tasks.history import TaskEvent, changes
@@ -108,7 +116,7 @@ class TaskStore:
         query = """SELECT id, status FROM tasks
             WHERE status <> 'done' AND id IN (SELECT needs_id FROM task_dependencies)"""
         with store_errors(self._path):
-            return {name: TaskStatus(status) for name, status in self._database.execute(query)}
+            return {name: status_of(name, status) for name, status in self._database.execute(query)}
 
     def ready(self, *, limit: int | None = None) -> Sequence[Task]:
         """The tasks that can begin now and that nobody works on, the most urgent first. Uses an index."""

@@ -55,7 +55,7 @@ def decode_state(data: str) -> LoopState:
     """Raises StoreError if it is damaged."""
     try:
         state = _state_decoder.decode(data)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
         message = f"the state of the run cannot be read: {error}"
         raise StoreError(message, hint="start a new run with `ralph run`") from error
     if not 0 <= state.iteration < MOST_ITERATIONS or not 0 <= state.attempt < MOST_ITERATIONS:
@@ -70,7 +70,7 @@ def restore(data: bytes) -> LoopEvent | None:
     """The event as it was published; None if this version of ralph does not know its kind or shape."""
     try:
         return _event_of(msgspec.json.decode(data, type=dict[str, Any]))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
         return None
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from ralph.config.project_search import main_checkout, stranger_in
 from ralph.domain.holder import Owner, is_stale
@@ -13,6 +14,9 @@ from ralph.interfaces.hooks.places import STATE_FOLDER
 SHELLS = frozenset({"sh", "ash", "bash", "dash", "zsh", "fish", "busybox"})
 HOLDS = """SELECT workspace, run_id, pid, process_started, boot_id, host FROM claims
     UNION ALL SELECT root, id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"""
+
+MOST_STEPS = 20_000_000
+"""Instructions of SQLite: a second or so."""
 
 
 def run_under_way(project: str) -> str | None:
@@ -24,8 +28,11 @@ def run_under_way(project: str) -> str | None:
     if stranger_in(home, os.environ):
         return None
     database = os.path.join(home, STATE_FOLDER, "ralph.db")
+    if not all(map(_is_plain, (database, f"{database}-wal", f"{database}-shm"))):
+        return None
     try:
         connection = sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=1)
+        connection.set_progress_handler(lambda: 1, MOST_STEPS)
         try:
             rows = connection.execute(HOLDS).fetchall()
         finally:
@@ -33,10 +40,20 @@ def run_under_way(project: str) -> str | None:
     except sqlite3.Error:
         return None
     for workspace, run_id, *process in rows:
+        if not isinstance(workspace, str) or not isinstance(process[0], int):
+            continue
         owner = Owner(*process)
         if _is_same(os.path.join(home, workspace), project) and _is_alive(owner):
             return f"run {run_id}" if run_id else f"process {owner.pid}"
     return ""
+
+
+def _is_plain(path: str) -> bool:
+    """SQLite would wait for a pipe. What is not there is no trap."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return True
 
 
 def session_process() -> dict[str, object] | None:

@@ -1,8 +1,8 @@
 """Who may talk to the page: the right host, a token, and, to change anything, the page's own origin.
 
 Every web site the user visits and every user of the machine can reach a page on loopback. So the Host must be one of
-ours (or a name pointed at loopback would do), everything but the static files needs the token, and a request that
-changes something must come from our own page or carry the token as a header, which no form can.
+ours (or a name pointed at loopback would do), and everything but the static files needs the token in a header. There
+is no cookie: a browser sends those to the servers of all other ports, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import ipaddress
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -43,11 +42,6 @@ class Access:
     secure: bool = False
     read_only: bool = False
     hosts: Iterable[str] = ()
-
-    @property
-    def cookie(self) -> str:
-        """All ports of a host share cookies: several pages must not log each other out."""
-        return f"ralph_{self.port}"
 
     @property
     def scheme(self) -> str:
@@ -101,8 +95,8 @@ class Guard:
             else:
                 await _say(send, 401, "The token is wrong. " + NO_TOKEN)
             return
-        if path not in self._public and not self._has_token(headers):
-            await (_say if path == "/" else _answer)(send, 401, NO_TOKEN)
+        if path not in self._public and not self._has_bearer(headers):
+            await _answer(send, 401, NO_TOKEN)
             return
         await self._app(scope, receive, _with_headers(send))
 
@@ -117,8 +111,6 @@ class Guard:
         if self._access.read_only:
             return 403, "This page is read-only."
         origin = headers.get("origin")
-        if origin is None and not self._has_bearer(headers):
-            return 403, "This request does not say which page it comes from."
         is_ours = origin is None or origin == f"{self._access.scheme}://{host}"
         if not is_ours or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return 403, "This request comes from another page."
@@ -130,26 +122,9 @@ class Guard:
         kind, _, token = headers.get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and self._access.is_token(token.strip())
 
-    def _has_token(self, headers: dict[str, str]) -> bool:
-        if self._has_bearer(headers):
-            return True
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return False
-        cookie = cookies.get(self._access.cookie)
-        return cookie is not None and self._access.is_token(cookie.value)
-
     async def _let_in(self, send: Send) -> None:
-        """Move the token from the address, which is visible and kept, into a cookie that no script can read.
-
-        Lax: a strict cookie would be missing after this very answer if the address was opened from another site.
-        """
-        access = self._access
-        cookie = f"{access.cookie}={access.token}; Path=/; HttpOnly; SameSite=Lax"
-        if access.secure:
-            cookie += "; Secure"
-        await _send(send, 303, b"", {"location": "/", "set-cookie": cookie})
+        """Move the token from the address to its fragment, from which the page takes it: for this tab, out of sight."""
+        await _send(send, 303, b"", {"location": f"/#token={self._access.token}"})
 
 
 def _headers(scope: Scope) -> dict[str, str]:

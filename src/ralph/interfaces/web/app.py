@@ -85,7 +85,7 @@ def make_app(state_folder: Path, access: Access) -> tuple[ASGIApp, Hub]:
         lifespan=lifespan,
         exception_handlers={HTTPException: _refused, RalphError: _failed, Exception: _broken},
     )
-    public = frozenset(path for path in files if path != "/index.html")
+    public = frozenset({"/", *files})
     return Guard(app, access=access, public=public), hub
 
 

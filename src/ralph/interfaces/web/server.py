@@ -20,6 +20,7 @@ import uvicorn
 from ralph.errors import UsageError
 from ralph.interfaces.web.access import Access
 from ralph.interfaces.web.app import make_app
+from ralph.interfaces.web.connections import GuardedProtocol
 from ralph.interfaces.web.hub import Hub
 
 
@@ -70,7 +71,8 @@ def serve(state_folder: Path, options: ServerOptions, *, announce: Callable[[str
         app, hub = make_app(state_folder, access)
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=GuardedProtocol,
+            backlog=256,
             ws="none",
             lifespan="on",
             log_level="critical",

@@ -128,7 +128,7 @@ def read_receipt(state_folder: Path, run: RunView) -> object:
         hint = "none was written when it ended" if has_ended else "it is written when the run ends"
         message = f"run {run.id} has no receipt"
         raise UsageError(message, hint=hint) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         message = f"cannot read {files.folder / 'receipt.json'}: {error}"
         raise StoreError(message, hint="without --receipt the record itself is shown") from error
 

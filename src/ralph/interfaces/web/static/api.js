@@ -1,49 +1,111 @@
 // Talking to the server.
 
-export class Refused extends Error {}
+export class Refused extends Error {
+  constructor(words, status) {
+    super(words);
+    this.status = status;
+  }
+}
 
 async function read(response) {
   const data = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refused([data.error || `The server said ${response.status}.`, data.hint].filter(Boolean).join(" "));
+  const words = [data.error || `The server said ${response.status}.`, data.hint].filter(Boolean).join(" ");
+  if (!response.ok) throw new Refused(words, response.status);
   return data;
 }
 
-export const get = async (path) => read(await fetch(path, { headers: { accept: "application/json" } }));
+/**
+ * The token is this tab's alone: a cookie would be sent to the servers of all other ports as well. It comes in the
+ * fragment of the address, which is sent to nobody, and is taken out of sight at once.
+ */
+function takeToken() {
+  const given = /^#token=(.+)$/.exec(location.hash);
+  if (given) {
+    sessionStorage.setItem("token", given[1]);
+    history.replaceState(null, "", "/#/");
+  }
+  return sessionStorage.getItem("token") ?? "";
+}
+
+const token = takeToken();
+window.addEventListener("hashchange", () => location.hash.startsWith("#token=") && location.reload());
+const ask = (path, { headers = {}, ...more } = {}) =>
+  fetch(path, { ...more, credentials: "omit", headers: { authorization: `Bearer ${token}`, ...headers } });
+
+export const get = async (path) => read(await ask(path, { headers: { accept: "application/json" } }));
 
 export const post = async (path, content = {}) =>
-  read(await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
+  read(await ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
+
+export async function download(path, name) {
+  const response = await ask(path);
+  if (!response.ok) return read(response);
+  const address = URL.createObjectURL(await response.blob());
+  const anchor = Object.assign(document.createElement("a"), { href: address, download: name });
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
 
 export const runPath = (id) => `/api/runs/${encodeURIComponent(id)}`;
 
+/** Calls ``handle`` for each event of a stream of server-sent events, until it ends. */
+async function readEvents(body, handle) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const frames = (rest + value).split("\n\n");
+    rest = frames.pop();
+    for (const frame of frames) {
+      const fields = {};
+      for (const line of frame.split("\n")) {
+        const colon = line.indexOf(": ");
+        if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 2);
+      }
+      if (fields.data !== undefined) handle(fields);
+    }
+  }
+}
+
 /**
- * Follows the server. The browser reconnects by itself and names the last event it saw. If the server refuses
- * (a restart gave it another token), the browser gives up; we keep trying and say that the link is lost.
+ * Follows the server, and after a break goes on with the last event it saw. If the server refuses (a restart gave it
+ * another token), we keep trying and say that the link is lost.
  */
 export function follow({ run = "", after = 0, on, onLink }) {
-  let source = null;
   let last = after;
   let timer = 0;
   let closed = false;
-  const open = () => {
-    source = new EventSource(`/api/stream?run=${encodeURIComponent(run)}&after=${last}`);
-    source.onopen = () => onLink("live");
-    source.onerror = () => {
-      if (closed) return;
-      onLink("lost");
-      if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, 3000);
-    };
-    for (const [name, handler] of Object.entries(on)) {
-      source.addEventListener(name, (event) => {
-        if (event.lastEventId) last = Number(event.lastEventId) || last;
-        handler(JSON.parse(event.data), event);
+  let current = null; // what ends the connection that is open or being opened
+  let isLive = false;
+  const open = async () => {
+    const mine = new AbortController();
+    current = mine;
+    isLive = false;
+    try {
+      const response = await ask(`/api/stream?run=${encodeURIComponent(run)}&after=${last}`, { signal: mine.signal });
+      if (!response.ok) await read(response);
+      if (current !== mine) return;
+      isLive = true;
+      onLink("live");
+      await readEvents(response.body, ({ id, event, data }) => {
+        if (current !== mine) return;
+        if (id) last = Number(id) || last;
+        on[event]?.(JSON.parse(data));
       });
+    } catch {
+      // said below, as any other end of it
     }
+    if (closed || current !== mine) return;
+    isLive = false;
+    onLink("lost");
+    timer = setTimeout(open, 2000);
   };
   const wake = () => {
     // A phone that slept may hold a connection that died long ago.
-    if (document.visibilityState === "visible" && source?.readyState !== EventSource.OPEN) {
+    if (document.visibilityState === "visible" && !isLive) {
       clearTimeout(timer);
-      source?.close();
+      current?.abort();
       open();
     }
   };
@@ -53,7 +115,7 @@ export function follow({ run = "", after = 0, on, onLink }) {
   return () => {
     closed = true;
     clearTimeout(timer);
-    source?.close();
+    current?.abort();
     document.removeEventListener("visibilitychange", wake);
     window.removeEventListener("online", wake);
   };

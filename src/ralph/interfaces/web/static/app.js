@@ -146,6 +146,11 @@ async function begin() {
     settings = await get("/api/state");
   } catch (error) {
     showProblem({ problem: error.message });
+    if (error.status === 401) {
+      showLink("lost");
+      fill(main);
+      return;
+    }
   }
   document.getElementById("mode").hidden = !settings.readOnly;
   window.addEventListener("hashchange", route);

@@ -1,6 +1,6 @@
 // The page of one run: its status, stream, iterations and charts.
 
-import { get, post, runPath } from "./api.js";
+import { download, get, post, runPath } from "./api.js";
 import { bars, rates } from "./charts.js";
 import { button, compact, dim, duration, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
 import { TONES, eventRows, lastTodo, todoList } from "./events.js";
@@ -182,7 +182,7 @@ export class RunPage {
       can("unpause") && button("Continue", () => this.ask("unpause", "It continues."), "primary"),
       can("steer") && button("Steer…", () => this.steer()),
       can("stop") && button("Stop…", () => this.stop(), "danger"),
-      h("a", { class: "button", href: `${runPath(this.id)}/report.html`, download: `ralph-report-${this.id}.html` }, "Report"),
+      button("Report", () => this.tryTo(download(`${runPath(this.id)}/report.html`, `ralph-report-${this.id}.html`))),
     );
   }
 

@@ -1,0 +1,97 @@
+"""Connections to a database that somebody else may have written: bounded in time and size, and to plain tables only.
+
+A clone can bring its own ``.ralph/ralph.db``. Whatever it holds, a question to it ends soon, with an answer or an error.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+from ralph.adapters.storage.row_types import check_rows
+from ralph.errors import StoreError
+
+LONGEST_VALUE = 32_000_000
+"""Bytes of one value; the record's own are a thousand times shorter."""
+MOST_SECONDS = 20.0
+"""Of computing for one statement, whatever else the machine does meanwhile."""
+_STEPS = 50_000
+"""Instructions of SQLite between two looks at the clock: a few milliseconds."""
+
+TABLES = frozenset(
+    {
+        *("runs", "iterations", "events", "claims", "controls", "tasks", "task_dependencies", "task_claims"),
+        *("task_events", "verifications", "task_stages", "task_removals"),
+    }
+)
+BESIDE = ("", "-wal", "-shm", "-journal")
+"""SQLite's own files, by the end of their name."""
+
+_COMPUTED = "SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden <> 0"
+MOVE = "Move it (and its -wal and -shm files) away; a new one is made. The agent's work is untouched."
+
+
+class Connection(sqlite3.Connection):
+    """Interrupts a statement that computes for too long."""
+
+    ends = float("inf")
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        self.ends = time.thread_time() + MOST_SECONDS
+        return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        self.ends = time.thread_time() + MOST_SECONDS
+        return super().executemany(*arguments)
+
+
+def connect(path: Path, *, options: str = "", timeout: float) -> sqlite3.Connection:
+    """``options``: of SQLite's URI, as ``mode=ro``. Raises StoreError, or what SQLite raises."""
+    _require_plain_files(path)
+    target = f"{path.absolute().as_uri()}?{options}" if options else path
+    connection = sqlite3.connect(
+        target, uri=bool(options), timeout=timeout, isolation_level=None, cached_statements=64, factory=Connection
+    )  # fmt: skip
+    try:
+        connection.text_factory = decode
+        connection.row_factory = check_rows(path)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        connection.set_progress_handler(lambda: time.thread_time() > connection.ends, _STEPS)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def decode(text: bytes) -> str:
+    """What is no text is shown as far as it is."""
+    return text.decode(errors="replace")
+
+
+def _require_plain_files(path: Path) -> None:
+    """SQLite would follow a link, and wait for a pipe for ever."""
+    for end in BESIDE:
+        file = f"{path}{end}"
+        try:
+            mode = os.lstat(file).st_mode
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(mode):
+            message = f"cannot read {file}: it is not a plain file"
+            raise StoreError(message, hint=f"Move it away; ralph keeps its record in {path}.")
+
+
+def require_plain_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """No view in place of a table, and no column that is computed when it is read."""
+    kinds = connection.execute("SELECT name, type FROM pragma_table_list WHERE schema = 'main'").fetchall()
+    for name, kind in kinds:
+        is_ours = str(name).lower() in TABLES
+        if is_ours and (kind != "table" or connection.execute(_COMPUTED, (name,)).fetchone()):
+            message = f"{path} is damaged: {name} is not a table as ralph makes it"
+            raise StoreError(message, hint=MOVE)
