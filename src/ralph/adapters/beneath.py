@@ -10,13 +10,14 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EISDIR, ELOOP, ENOTDIR, EPERM, EXDEV
+from errno import EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EXDEV
 from pathlib import Path
 from typing import BinaryIO
 
 from ralph.adapters import files
 
 ROOT = Path("/")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """Where there is O_PATH, a folder that may be searched but not listed can be on the way."""
@@ -35,12 +36,14 @@ class LinkInTheWay(OSError):
 
 def open_folder(path: Path, top: Path = ROOT, *, make: bool = False) -> int:
     """The descriptor of a folder, to work in; ``make``: with whatever is missing of it. Raises OSError."""
-    place = top.absolute()
-    descriptor = os.open(place, _STEP & ~os.O_NOFOLLOW)
+    descriptor = os.open(top, _STEP & ~os.O_NOFOLLOW)
     try:
-        for part in _parts(path, place):
-            place /= part
-            step = _step(descriptor, part, place, make=make)
+        parts = _parts(path, top)
+        for number, part in enumerate(parts, 1):
+            try:
+                step = _step(descriptor, part, make=make)
+            except OSError as error:
+                raise _about(error, top.joinpath(*parts[:number]), descriptor) from None
             os.close(descriptor)
             descriptor = step
     except BaseException:
@@ -50,44 +53,40 @@ def open_folder(path: Path, top: Path = ROOT, *, make: bool = False) -> int:
 
 
 def _parts(path: Path, top: Path) -> tuple[str, ...]:
-    try:
-        parts = path.absolute().relative_to(top).parts
-    except ValueError:
-        parts = ("..",)
-    if ".." in parts:
+    above = top.parts if top.is_absolute() else top.absolute().parts
+    whole = path.parts if path.is_absolute() else path.absolute().parts
+    parts = whole[len(above) :]
+    if whole[: len(above)] != above or ".." in parts:
         raise OSError(EXDEV, f"it is not in {top}", str(path))
     return parts
 
 
-def _step(folder: int, part: str, place: Path, *, make: bool) -> int:
-    for _ in range(2):
-        try:
-            return os.open(part, _STEP, dir_fd=folder)
-        except FileNotFoundError as error:
-            if not make:
-                raise _about(error, place) from None
-            mode = 0o777 if os.fstat(folder).st_mode & files.OTHERS else files.PRIVATE_FOLDER
-            with suppress(FileExistsError):
-                os.mkdir(part, mode, dir_fd=folder)
-        except OSError as error:
-            raise _about(error, place, folder) from None
-    raise FileNotFoundError(2, "it is removed as often as it is made", str(place))
+def _step(folder: int, part: str, *, make: bool) -> int:
+    try:
+        return os.open(part, _STEP, dir_fd=folder)
+    except FileNotFoundError:
+        if not make:
+            raise
+    mode = 0o777 if os.fstat(folder).st_mode & files.OTHERS else files.PRIVATE_FOLDER
+    with suppress(FileExistsError):
+        os.mkdir(part, mode, dir_fd=folder)
+    return os.open(part, _STEP, dir_fd=folder)
 
 
 def _about(error: OSError, place: Path, folder: int | None = None) -> OSError:
     """The same error, with the whole path; one about a link in words."""
-    if error.errno == ELOOP or (
-        error.errno == ENOTDIR and folder is not None and _is_link(folder, place.name)
-    ):
+    is_link = error.errno == ENOTDIR and folder is not None and stat.S_ISLNK(_mode(folder, place.name))
+    if is_link or error.errno == ELOOP:
         return LinkInTheWay(place)
     error.filename = str(place)
     return error
 
 
-def _is_link(folder: int, name: str) -> bool:
+def _mode(folder: int, name: str) -> int:
+    """0: it is not there."""
     with suppress(OSError):
-        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    return False
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    return 0
 
 
 @contextmanager
@@ -155,17 +154,6 @@ def list_names(path: Path, top: Path = ROOT) -> list[str]:
         os.close(descriptor)
 
 
-def measure_tree(path: Path, top: Path = ROOT) -> tuple[int, int]:
-    """How many files are in a folder and below it, and their bytes; as far as can be seen."""
-    sizes = []
-    with suppress(OSError), parent_of(path, top) as (folder, name):
-        for _, _, names, descriptor in os.fwalk(name, dir_fd=folder):
-            for inner in names:
-                with suppress(OSError):
-                    sizes.append(os.stat(inner, dir_fd=descriptor, follow_symlinks=False).st_size)
-    return len(sizes), sum(sizes)
-
-
 # --- changing ---
 
 
@@ -177,9 +165,8 @@ def write_atomic(path: Path, content: str | bytes, top: Path = ROOT, *, mode: in
 
 def open_new(path: Path, top: Path = ROOT, *, mode: int = 0o666) -> BinaryIO:
     """To write a file that is not there yet, in folders that are made. Raises OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with parent_of(path, top, make=True) as (folder, name):
-        return os.fdopen(os.open(name, flags, mode, dir_fd=folder), "wb")
+        return os.fdopen(os.open(name, _NEW, mode, dir_fd=folder), "wb")
 
 
 def make_folder(path: Path, top: Path = ROOT) -> None:
@@ -214,6 +201,8 @@ def remove_tree(path: Path, top: Path = ROOT) -> None:
             except PermissionError:
                 _open_all(folder, name)
                 shutil.rmtree(name, dir_fd=folder)
+            except RecursionError:
+                raise OSError(ENAMETOOLONG, "its folders are nested too deeply") from None
 
 
 def open_up(path: Path, top: Path = ROOT) -> None:
@@ -236,14 +225,10 @@ def _open_up(folder: int, name: str) -> None:
         try:
             mode = os.fstat(descriptor).st_mode
             if mode & 0o700 != 0o700:
-                os.chmod(_name_of(descriptor), stat.S_IMODE(mode) | 0o700)  # noqa: PTH101
+                place = f"/proc/self/fd/{descriptor}" if hasattr(os, "O_PATH") else descriptor
+                os.chmod(place, stat.S_IMODE(mode) | 0o700)  # noqa: PTH101
         finally:
             os.close(descriptor)
-
-
-def _name_of(descriptor: int) -> str | int:
-    """To change the mode of what was opened only as a step; elsewhere a descriptor is enough."""
-    return f"/proc/self/fd/{descriptor}" if hasattr(os, "O_PATH") else descriptor
 
 
 def keep_copy(file: Path, copy: Path, top: Path = ROOT, copy_top: Path = ROOT) -> None:
@@ -272,7 +257,7 @@ def make_link(link: Path, target: Path | str, top: Path = ROOT) -> None:
 def move(file: Path, target: Path, top: Path = ROOT, target_top: Path = ROOT) -> None:
     """A file, a link or a folder; to another disk, too. What is at ``target`` is not replaced. Raises OSError."""
     with parent_of(file, top) as (folder, name), parent_of(target, target_top, make=True) as (other, new):
-        if _is_there(other, new):
+        if _mode(other, new):
             raise FileExistsError(17, "it is there already", str(target))
         try:
             os.rename(name, new, src_dir_fd=folder, dst_dir_fd=other)
@@ -281,14 +266,6 @@ def move(file: Path, target: Path, top: Path = ROOT, target_top: Path = ROOT) ->
                 raise
             _copy(folder, name, other, new)
             remove_tree(file, top)
-
-
-def _is_there(folder: int, name: str) -> bool:
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _copy(folder: int, name: str, other: int, new: str) -> None:
@@ -305,8 +282,7 @@ def _copy(folder: int, name: str, other: int, new: str) -> None:
 def _copy_file(folder: int, name: str, other: int, new: str) -> None:
     with files.open_plain(name, follow=False, folder=folder) as source:
         about = os.fstat(source.fileno())
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(new, flags, 0o600, dir_fd=other), "wb") as target:
+        with os.fdopen(os.open(new, _NEW, 0o600, dir_fd=other), "wb") as target:
             while chunk := source.read(CHUNK):
                 target.write(chunk)
             target.flush()

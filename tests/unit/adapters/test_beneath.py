@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,25 @@ def test_descriptors_are_closed(top: Path) -> None:
     beneath.list_names(top, top)
     beneath.read_whole(top / "own", 10, top)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_folders_that_are_nested_without_end_are_no_crash(top: Path) -> None:
+    here = os.open(top, os.O_RDONLY)
+    try:
+        for _ in range(1_500):
+            os.mkdir("d", dir_fd=here)
+            deeper = os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = deeper
+    finally:
+        os.close(here)
+    with suppress(OSError):  # "its folders are nested too deeply", unless this Python goes that deep
+        beneath.remove_tree(top / "d", top)
+    for _ in range(50):  # so that whoever cleans up can
+        if not (top / "d").exists():
+            break
+        (top / "d").rename(top / "gone")
+        inner = top / "gone" / Path(*["d"] * 40)
+        if inner.exists():
+            inner.rename(top / "d")
+        beneath.remove_tree(top / "gone", top)
