@@ -528,6 +528,7 @@ def test_an_agent_inherits_trust_in_this_project_only(clone: Path, tmp_path: Pat
     )
     agent.chmod(0o755)
     settings(clone, {"agent": {"command": "./agent", "adapter": "plain"}})
+    subprocess.run(["git", "config", "filter.x.clean", "cat"], cwd=clone, check=True)
     ran = ralph(clone, "run", "-p", "x", "-m", "1", RALPH_TRUST="1")
     assert "trust=1\n" not in ran.stdout
     assert (tmp_path / "NESTED").exists(), ran.stdout + ran.stderr

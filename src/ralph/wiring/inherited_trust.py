@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from ralph.adapters.git_demands import git_demands
 from ralph.config.demands import demands_of
 from ralph.domain.trust.demand import digest_of
 from ralph.wiring.launch import Launch
@@ -15,11 +16,7 @@ VARIABLE = "RALPH_TRUST"
 def with_inherited_trust(environ: Mapping[str, str], launch: Launch) -> dict[str, str]:
     """A ralph that an agent starts here works; one in another project, or after a change of the settings, asks."""
     loaded = launch.loaded
-    demands = (
-        (*demands_of(loaded.project, loaded.own), *launch.demands)
-        if loaded.project.values
-        else launch.demands
-    )
+    demands = (*demands_of(loaded.project, loaded.own), *launch.demands, *git_demands(loaded.root))
     project = os.path.realpath(loaded.root)
     given = {name: value for name, value in environ.items() if name != VARIABLE}
     return given | ({VARIABLE: ",".join(digest_of(project, one) for one in demands)} if demands else {})
