@@ -2782,6 +2782,8 @@ def ralph_domain_trust_seal():
 def ralph_guard_families_call():
     """One program call as the families see it (wrappers removed, words expanded), and rules on its options and operands."""
 
+    from collections.abc import Callable
+    from functools import partial
     from typing import NamedTuple
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
@@ -2842,6 +2844,35 @@ def ralph_guard_families_call():
                 what = rule.what.format(program=words.call.program, verb=words.verb)
                 return Danger(family, what, rule.instead)
         return None
+
+    Condition: TypeAlias = Callable[[Words], object]
+
+    def read_rules(
+        table: str, conditions: Mapping[str, Condition], advice: Mapping[str, str]
+    ) -> dict[str, list[Rule]]:
+        """A table of lines ``names :: what must be given :: the danger :: the advice``.
+
+    Given may be flags (``-f/--force``), a verb, or the name of a condition; with ``&``, all of it.
+    """
+        rules: dict[str, list[Rule]] = {}
+        for line in table.strip().splitlines():
+            names, given, what, instead = line.split(" :: ")
+            needed = [conditions.get(part) or _read_condition(part) for part in given.split(" & ")]
+            rule = Rule(partial(_all_apply, needed), what, advice[instead])
+            for name in names.split():
+                rules.setdefault(name, []).append(rule)
+        return rules
+
+    def _read_condition(text: str) -> Condition:
+        if not text.startswith("-"):
+            return lambda words: words.verb == text
+        names = text.split("/")
+        short = next((name[1:] for name in names if name[:2] != "--"), "")
+        long = next((name[2:] for name in names if name[:2] == "--"), "")
+        return lambda words: words.has(short, long)
+
+    def _all_apply(conditions: list[Condition], words: Words) -> bool:
+        return all(condition(words) for condition in conditions)
     return locals()
 
 def ralph_guard_families_catalogue():
@@ -3473,9 +3504,7 @@ def ralph_guard_families_files():
 def ralph_guard_families_git():
     """git: losing uncommitted work, rewriting or deleting history, forcing it on others."""
 
-    from functools import partial
-
-    _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.families.call"); Words = _m["Words"]; find_danger = _m["find_danger"]; read_rules = _m["read_rules"]
     _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
@@ -3679,30 +3708,7 @@ filter-branch filter-repo :: always :: this rewrites the history of the reposito
 """
     """Subcommands, what must be given (flags, a verb, or a condition of the table above; ``&``: all of it), the danger, the advice."""
 
-    def _condition(text: str) -> Callable[[Words], object]:
-        if text in _CONDITIONS:
-            return _CONDITIONS[text]
-        if not text.startswith("-"):
-            return lambda words: words.verb == text
-        names = text.split("/")
-        short = next((name[1:] for name in names if name[:2] != "--"), "")
-        long = next((name[2:] for name in names if name[:2] == "--"), "")
-        return lambda words: words.has(short, long)
-
-    def _read_table() -> dict[str, list[Rule]]:
-        rules: dict[str, list[Rule]] = {}
-        for line in _TABLE.strip().splitlines():
-            subcommands, given, what, advice = line.split(" :: ")
-            parts = [_condition(part) for part in given.split(" & ")]
-            rule = Rule(partial(_all_apply, parts), what, _ADVICE[advice])
-            for subcommand in subcommands.split():
-                rules.setdefault(subcommand, []).append(rule)
-        return rules
-
-    def _all_apply(conditions: list[Callable[[Words], object]], words: Words) -> bool:
-        return all(condition(words) for condition in conditions)
-
-    _RULES = _read_table()
+    _RULES = read_rules(_TABLE, _CONDITIONS, _ADVICE)
     return locals()
 
 def ralph_guard_families_other_vcs():
@@ -4018,7 +4024,7 @@ def ralph_guard_families_services():
 def ralph_guard_families_system():
     """The machine itself: power, processes, accounts, firewall, scheduled jobs."""
 
-    _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.families.call"); Words = _m["Words"]; find_danger = _m["find_danger"]; read_rules = _m["read_rules"]
     _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]
     _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
 
@@ -4032,12 +4038,6 @@ def ralph_guard_families_system():
             return None
         lowered = [operand.lower() for operand in operands]
         return find_danger("system", rules, Words(call, call.arguments, options, lowered))
-
-    def _rule(applies: Callable[[Words], object], what: str) -> Rule:
-        return Rule(applies, what, "ask the user to do it")
-
-    def _always(words: Words) -> bool:
-        return True
 
     _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
     _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
@@ -4081,105 +4081,81 @@ def ralph_guard_families_system():
         flushes = words.has("F") or words.has("X") or words.has(long="flush")
         return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
 
-    def _says(*verbs: str) -> Callable[[Words], bool]:
-        """Its first operand is one of these."""
-        return lambda words: words.verb in verbs
-
     def _names(*wanted: str) -> Callable[[Words], bool]:
         """One of its words is one of these; Windows does not care about case."""
         return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
 
-    _POWER = (
-        _rule(
-            lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
-            "{program} stops the machine",
-        ),
-    )
-    _RUN_LEVEL = (_rule(_says("0", "1", "6", "s"), "this changes the run level and stops the machine"),)
-    _FIREWALL = (_rule(_opens_firewall, "this removes the firewall's rules or cuts off the network"),)
-    _ACCOUNT_REMOVAL = (_rule(lambda words: words.operands, "{program} deletes an account"),)
-    _GROUP_CHANGE = (_rule(_makes_powerful, "this gives an account administrator rights"),)
-    _BY_NAME = (
-        Rule(
-            _kills_by_common_name,
-            "this kills every program of that name, also those of others",
-            "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
-        ),
-    )
-    _PROTECTION = "this turns off the system's protection"
-    _WINDOWS_POWER = (_rule(_always, "{program} stops the machine or destroys its disks"),)
-
-    _RULES_OF_PROGRAM: dict[str, tuple[Rule, ...]] = {
-        **dict.fromkeys(("shutdown", "reboot", "halt", "poweroff"), _POWER),
-        **dict.fromkeys(("init", "telinit"), _RUN_LEVEL),
-        "systemctl": (
-            _rule(lambda words: words.verb in _STOPPING_TARGETS, "systemctl {verb} stops the machine"),
-            _rule(_stops_vital_unit, "systemctl {verb} of this unit may lock everyone out"),
-        ),
-        "kill": (_rule(_kills_everything, "this kills every process, or the first one"), *_BY_NAME),
-        "pkill": (
-            _rule(
-                lambda words: words.has("u") or any(word in (".", ".*", "") for word in words.operands),
-                "this kills all of a user's processes",
-            ),
-            *_BY_NAME,
-        ),
-        **dict.fromkeys(
-            ("killall", "skill"),
-            (_rule(lambda words: words.has("u"), "this kills all of a user's processes"), *_BY_NAME),
-        ),
-        "killall5": (_rule(_always, "this kills all processes"),),
-        **dict.fromkeys(("iptables", "ip6tables", "ebtables"), _FIREWALL),
-        "nft": (
-            _rule(lambda words: words.operands[:2] == ["flush", "ruleset"], "this removes the firewall's rules"),
-        ),
-        "ufw": (
-            _rule(
-                lambda words: words.operands[-1:] in (["disable"], ["reset"]),
-                "this opens the machine to the network",
-            ),
-        ),
-        "crontab": (
-            _rule(
-                lambda words: (words.operands and not words.has("l")) or words.has("r"),
-                "this replaces or deletes every scheduled job",
-            ),
-        ),
-        **dict.fromkeys(("userdel", "deluser", "groupdel", "delgroup"), _ACCOUNT_REMOVAL),
-        **dict.fromkeys(("usermod", "adduser", "useradd", "gpasswd"), _GROUP_CHANGE),
-        "passwd": (
-            _rule(lambda words: words.has("d") or "root" in words.operands, "this changes an account's password"),
-        ),
-        "chpasswd": (_rule(_always, "this changes passwords"),),
-        "dscl": (_rule(lambda words: "-delete" in words.arguments, "this deletes an account"),),
-        "swapoff": (_rule(lambda words: words.has("a"), "swapoff -a may freeze the machine"),),
-        "umount": (
-            _rule(lambda words: words.has("a") or "/" in words.operands, "this unmounts every file system"),
-        ),
-        "mount": (
-            _rule(
-                lambda words: any("remount" in word for word in words.arguments),
-                "remounting a system directory may stop the machine",
-            ),
-        ),
-        "setenforce": (_rule(_says("0", "permissive"), "this turns off SELinux"),),
-        "csrutil": (_rule(_says("disable"), _PROTECTION),),
-        "spctl": (_rule(lambda words: words.has(long="master-disable"), _PROTECTION),),
-        "nvram": (_rule(lambda words: words.has("c"), "this clears the firmware's settings"),),
-        "tmutil": (_rule(lambda words: words.verb.startswith("delete"), "this deletes backups"),),
-        "modprobe": (
-            _rule(lambda words: words.has("r", "remove"), "this takes a driver away from the running machine"),
-        ),
-        "rmmod": (_rule(lambda words: words.operands, "this may stop the machine from working"),),
-        "efibootmgr": (_rule(lambda words: words.has("B"), "this may stop the machine from starting"),),
-        "history": (
-            _rule(lambda words: words.has("c") or words.has("d"), "history -c deletes the user's shell history"),
-        ),
-        "vssadmin": (_rule(_names("delete"), "this deletes the system's backups"),),
-        "bcdedit": (_rule(_names("/set", "/delete", "/deletevalue"), "this changes how the system starts"),),
-        "reg": (_rule(_names("delete"), "this deletes registry keys"),),
-        **dict.fromkeys(("stop-computer", "restart-computer", "clear-disk", "format-volume"), _WINDOWS_POWER),
+    _CONDITIONS: dict[str, Callable[[Words], object]] = {
+        "always": lambda words: True,
+        "named": lambda words: words.operands,
+        "now": lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
+        "run level": lambda words: words.verb in ("0", "1", "6", "s"),
+        "stopping target": lambda words: words.verb in _STOPPING_TARGETS,
+        "vital unit": _stops_vital_unit,
+        "everything": _kills_everything,
+        "any name": lambda words: any(word in (".", ".*", "") for word in words.operands),
+        "common name": _kills_by_common_name,
+        "firewall": _opens_firewall,
+        "ruleset": lambda words: words.operands[:2] == ["flush", "ruleset"],
+        "off": lambda words: words.operands[-1:] in (["disable"], ["reset"]),
+        "replaces": lambda words: words.operands and not words.has("l"),
+        "powerful": _makes_powerful,
+        "root": lambda words: "root" in words.operands,
+        "/": lambda words: "/" in words.operands,
+        "remount": lambda words: any("remount" in word for word in words.arguments),
+        "backup": lambda words: words.verb.startswith("delete"),
+        "deletes": _names("-delete", "delete"),
+        "boot entry": _names("/set", "/delete", "/deletevalue"),
     }
+    _ADVICE = {
+        "ask": "ask the user to do it",
+        "own": "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
+    }
+    _RULES_OF_PROGRAM = read_rules(
+        """
+shutdown reboot halt poweroff :: now :: {program} stops the machine :: ask
+init telinit :: run level :: this changes the run level and stops the machine :: ask
+systemctl :: stopping target :: systemctl {verb} stops the machine :: ask
+systemctl :: vital unit :: systemctl {verb} of this unit may lock everyone out :: ask
+kill :: everything :: this kills every process, or the first one :: ask
+pkill killall skill :: -u :: this kills all of a user's processes :: ask
+pkill :: any name :: this kills all of a user's processes :: ask
+kill pkill killall skill :: common name :: this kills every program of that name, also those of others :: own
+killall5 :: always :: this kills all processes :: ask
+iptables ip6tables ebtables :: firewall :: this removes the firewall's rules or cuts off the network :: ask
+nft :: ruleset :: this removes the firewall's rules :: ask
+ufw :: off :: this opens the machine to the network :: ask
+crontab :: replaces :: this replaces every scheduled job :: ask
+crontab :: -r :: this deletes every scheduled job :: ask
+userdel deluser groupdel delgroup :: named :: {program} deletes an account :: ask
+usermod adduser useradd gpasswd :: powerful :: this gives an account administrator rights :: ask
+passwd :: -d :: this removes an account's password :: ask
+passwd :: root :: this changes an account's password :: ask
+chpasswd :: always :: this changes passwords :: ask
+dscl :: deletes :: this deletes an account :: ask
+swapoff :: -a :: swapoff -a may freeze the machine :: ask
+umount :: -a :: this unmounts every file system :: ask
+umount :: / :: this unmounts every file system :: ask
+mount :: remount :: remounting a system directory may stop the machine :: ask
+setenforce :: 0 :: this turns off SELinux :: ask
+setenforce :: permissive :: this turns off SELinux :: ask
+csrutil :: disable :: this turns off the system's protection :: ask
+spctl :: --master-disable :: this turns off the system's protection :: ask
+nvram :: -c :: this clears the firmware's settings :: ask
+tmutil :: backup :: this deletes backups :: ask
+modprobe :: -r/--remove :: this takes a driver away from the running machine :: ask
+rmmod :: named :: this may stop the machine from working :: ask
+efibootmgr :: -B :: this may stop the machine from starting :: ask
+history :: -c :: history -c deletes the user's shell history :: ask
+history :: -d :: history -d deletes from the user's shell history :: ask
+vssadmin :: deletes :: this deletes the system's backups :: ask
+bcdedit :: boot entry :: this changes how the system starts :: ask
+reg :: deletes :: this deletes registry keys :: ask
+stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
+""",
+        _CONDITIONS,
+        _ADVICE,
+    )
     return locals()
 
 def ralph_guard_git_call():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from ralph.guard.judgement import Danger, GuardRules
 from ralph.guard.marks import INPUT
@@ -67,3 +68,36 @@ def find_danger(family: str, rules: Iterable[Rule], words: Words) -> Danger | No
             what = rule.what.format(program=words.call.program, verb=words.verb)
             return Danger(family, what, rule.instead)
     return None
+
+
+Condition: TypeAlias = Callable[[Words], object]
+
+
+def read_rules(
+    table: str, conditions: Mapping[str, Condition], advice: Mapping[str, str]
+) -> dict[str, list[Rule]]:
+    """A table of lines ``names :: what must be given :: the danger :: the advice``.
+
+    Given may be flags (``-f/--force``), a verb, or the name of a condition; with ``&``, all of it.
+    """
+    rules: dict[str, list[Rule]] = {}
+    for line in table.strip().splitlines():
+        names, given, what, instead = line.split(" :: ")
+        needed = [conditions.get(part) or _read_condition(part) for part in given.split(" & ")]
+        rule = Rule(partial(_all_apply, needed), what, advice[instead])
+        for name in names.split():
+            rules.setdefault(name, []).append(rule)
+    return rules
+
+
+def _read_condition(text: str) -> Condition:
+    if not text.startswith("-"):
+        return lambda words: words.verb == text
+    names = text.split("/")
+    short = next((name[1:] for name in names if name[:2] != "--"), "")
+    long = next((name[2:] for name in names if name[:2] == "--"), "")
+    return lambda words: words.has(short, long)
+
+
+def _all_apply(conditions: list[Condition], words: Words) -> bool:
+    return all(condition(words) for condition in conditions)

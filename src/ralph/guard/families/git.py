@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-from ralph.guard.families.call import Call, Rule, Words, find_danger
+from ralph.guard.families.call import Call, Words, find_danger, read_rules
 from ralph.guard.git_call import GitWords, read_git, settings_from_environment
 from ralph.guard.judgement import Danger
 from ralph.guard.marks import INPUT
@@ -231,30 +230,4 @@ filter-branch filter-repo :: always :: this rewrites the history of the reposito
 """Subcommands, what must be given (flags, a verb, or a condition of the table above; ``&``: all of it), the danger, the advice."""
 
 
-def _condition(text: str) -> Callable[[Words], object]:
-    if text in _CONDITIONS:
-        return _CONDITIONS[text]
-    if not text.startswith("-"):
-        return lambda words: words.verb == text
-    names = text.split("/")
-    short = next((name[1:] for name in names if name[:2] != "--"), "")
-    long = next((name[2:] for name in names if name[:2] == "--"), "")
-    return lambda words: words.has(short, long)
-
-
-def _read_table() -> dict[str, list[Rule]]:
-    rules: dict[str, list[Rule]] = {}
-    for line in _TABLE.strip().splitlines():
-        subcommands, given, what, advice = line.split(" :: ")
-        parts = [_condition(part) for part in given.split(" & ")]
-        rule = Rule(partial(_all_apply, parts), what, _ADVICE[advice])
-        for subcommand in subcommands.split():
-            rules.setdefault(subcommand, []).append(rule)
-    return rules
-
-
-def _all_apply(conditions: list[Callable[[Words], object]], words: Words) -> bool:
-    return all(condition(words) for condition in conditions)
-
-
-_RULES = _read_table()
+_RULES = read_rules(_TABLE, _CONDITIONS, _ADVICE)

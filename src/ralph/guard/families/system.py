@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ralph.guard.families.call import Call, Rule, Words, find_danger
+from ralph.guard.families.call import Call, Words, find_danger, read_rules
 from ralph.guard.judgement import Danger
 from ralph.guard.marks import EVERYTHING
 from ralph.guard.options import split_options, words_in
@@ -20,14 +20,6 @@ def check_system(call: Call) -> Danger | None:
         return None
     lowered = [operand.lower() for operand in operands]
     return find_danger("system", rules, Words(call, call.arguments, options, lowered))
-
-
-def _rule(applies: Callable[[Words], object], what: str) -> Rule:
-    return Rule(applies, what, "ask the user to do it")
-
-
-def _always(words: Words) -> bool:
-    return True
 
 
 _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
@@ -78,104 +70,79 @@ def _opens_firewall(words: Words) -> bool:
     return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
 
 
-def _says(*verbs: str) -> Callable[[Words], bool]:
-    """Its first operand is one of these."""
-    return lambda words: words.verb in verbs
-
-
 def _names(*wanted: str) -> Callable[[Words], bool]:
     """One of its words is one of these; Windows does not care about case."""
     return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
 
 
-_POWER = (
-    _rule(
-        lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
-        "{program} stops the machine",
-    ),
-)
-_RUN_LEVEL = (_rule(_says("0", "1", "6", "s"), "this changes the run level and stops the machine"),)
-_FIREWALL = (_rule(_opens_firewall, "this removes the firewall's rules or cuts off the network"),)
-_ACCOUNT_REMOVAL = (_rule(lambda words: words.operands, "{program} deletes an account"),)
-_GROUP_CHANGE = (_rule(_makes_powerful, "this gives an account administrator rights"),)
-_BY_NAME = (
-    Rule(
-        _kills_by_common_name,
-        "this kills every program of that name, also those of others",
-        "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
-    ),
-)
-_PROTECTION = "this turns off the system's protection"
-_WINDOWS_POWER = (_rule(_always, "{program} stops the machine or destroys its disks"),)
-
-_RULES_OF_PROGRAM: dict[str, tuple[Rule, ...]] = {
-    **dict.fromkeys(("shutdown", "reboot", "halt", "poweroff"), _POWER),
-    **dict.fromkeys(("init", "telinit"), _RUN_LEVEL),
-    "systemctl": (
-        _rule(lambda words: words.verb in _STOPPING_TARGETS, "systemctl {verb} stops the machine"),
-        _rule(_stops_vital_unit, "systemctl {verb} of this unit may lock everyone out"),
-    ),
-    "kill": (_rule(_kills_everything, "this kills every process, or the first one"), *_BY_NAME),
-    "pkill": (
-        _rule(
-            lambda words: words.has("u") or any(word in (".", ".*", "") for word in words.operands),
-            "this kills all of a user's processes",
-        ),
-        *_BY_NAME,
-    ),
-    **dict.fromkeys(
-        ("killall", "skill"),
-        (_rule(lambda words: words.has("u"), "this kills all of a user's processes"), *_BY_NAME),
-    ),
-    "killall5": (_rule(_always, "this kills all processes"),),
-    **dict.fromkeys(("iptables", "ip6tables", "ebtables"), _FIREWALL),
-    "nft": (
-        _rule(lambda words: words.operands[:2] == ["flush", "ruleset"], "this removes the firewall's rules"),
-    ),
-    "ufw": (
-        _rule(
-            lambda words: words.operands[-1:] in (["disable"], ["reset"]),
-            "this opens the machine to the network",
-        ),
-    ),
-    "crontab": (
-        _rule(
-            lambda words: (words.operands and not words.has("l")) or words.has("r"),
-            "this replaces or deletes every scheduled job",
-        ),
-    ),
-    **dict.fromkeys(("userdel", "deluser", "groupdel", "delgroup"), _ACCOUNT_REMOVAL),
-    **dict.fromkeys(("usermod", "adduser", "useradd", "gpasswd"), _GROUP_CHANGE),
-    "passwd": (
-        _rule(lambda words: words.has("d") or "root" in words.operands, "this changes an account's password"),
-    ),
-    "chpasswd": (_rule(_always, "this changes passwords"),),
-    "dscl": (_rule(lambda words: "-delete" in words.arguments, "this deletes an account"),),
-    "swapoff": (_rule(lambda words: words.has("a"), "swapoff -a may freeze the machine"),),
-    "umount": (
-        _rule(lambda words: words.has("a") or "/" in words.operands, "this unmounts every file system"),
-    ),
-    "mount": (
-        _rule(
-            lambda words: any("remount" in word for word in words.arguments),
-            "remounting a system directory may stop the machine",
-        ),
-    ),
-    "setenforce": (_rule(_says("0", "permissive"), "this turns off SELinux"),),
-    "csrutil": (_rule(_says("disable"), _PROTECTION),),
-    "spctl": (_rule(lambda words: words.has(long="master-disable"), _PROTECTION),),
-    "nvram": (_rule(lambda words: words.has("c"), "this clears the firmware's settings"),),
-    "tmutil": (_rule(lambda words: words.verb.startswith("delete"), "this deletes backups"),),
-    "modprobe": (
-        _rule(lambda words: words.has("r", "remove"), "this takes a driver away from the running machine"),
-    ),
-    "rmmod": (_rule(lambda words: words.operands, "this may stop the machine from working"),),
-    "efibootmgr": (_rule(lambda words: words.has("B"), "this may stop the machine from starting"),),
-    "history": (
-        _rule(lambda words: words.has("c") or words.has("d"), "history -c deletes the user's shell history"),
-    ),
-    "vssadmin": (_rule(_names("delete"), "this deletes the system's backups"),),
-    "bcdedit": (_rule(_names("/set", "/delete", "/deletevalue"), "this changes how the system starts"),),
-    "reg": (_rule(_names("delete"), "this deletes registry keys"),),
-    **dict.fromkeys(("stop-computer", "restart-computer", "clear-disk", "format-volume"), _WINDOWS_POWER),
+_CONDITIONS: dict[str, Callable[[Words], object]] = {
+    "always": lambda words: True,
+    "named": lambda words: words.operands,
+    "now": lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
+    "run level": lambda words: words.verb in ("0", "1", "6", "s"),
+    "stopping target": lambda words: words.verb in _STOPPING_TARGETS,
+    "vital unit": _stops_vital_unit,
+    "everything": _kills_everything,
+    "any name": lambda words: any(word in (".", ".*", "") for word in words.operands),
+    "common name": _kills_by_common_name,
+    "firewall": _opens_firewall,
+    "ruleset": lambda words: words.operands[:2] == ["flush", "ruleset"],
+    "off": lambda words: words.operands[-1:] in (["disable"], ["reset"]),
+    "replaces": lambda words: words.operands and not words.has("l"),
+    "powerful": _makes_powerful,
+    "root": lambda words: "root" in words.operands,
+    "/": lambda words: "/" in words.operands,
+    "remount": lambda words: any("remount" in word for word in words.arguments),
+    "backup": lambda words: words.verb.startswith("delete"),
+    "deletes": _names("-delete", "delete"),
+    "boot entry": _names("/set", "/delete", "/deletevalue"),
 }
+_ADVICE = {
+    "ask": "ask the user to do it",
+    "own": "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
+}
+_RULES_OF_PROGRAM = read_rules(
+    """
+shutdown reboot halt poweroff :: now :: {program} stops the machine :: ask
+init telinit :: run level :: this changes the run level and stops the machine :: ask
+systemctl :: stopping target :: systemctl {verb} stops the machine :: ask
+systemctl :: vital unit :: systemctl {verb} of this unit may lock everyone out :: ask
+kill :: everything :: this kills every process, or the first one :: ask
+pkill killall skill :: -u :: this kills all of a user's processes :: ask
+pkill :: any name :: this kills all of a user's processes :: ask
+kill pkill killall skill :: common name :: this kills every program of that name, also those of others :: own
+killall5 :: always :: this kills all processes :: ask
+iptables ip6tables ebtables :: firewall :: this removes the firewall's rules or cuts off the network :: ask
+nft :: ruleset :: this removes the firewall's rules :: ask
+ufw :: off :: this opens the machine to the network :: ask
+crontab :: replaces :: this replaces every scheduled job :: ask
+crontab :: -r :: this deletes every scheduled job :: ask
+userdel deluser groupdel delgroup :: named :: {program} deletes an account :: ask
+usermod adduser useradd gpasswd :: powerful :: this gives an account administrator rights :: ask
+passwd :: -d :: this removes an account's password :: ask
+passwd :: root :: this changes an account's password :: ask
+chpasswd :: always :: this changes passwords :: ask
+dscl :: deletes :: this deletes an account :: ask
+swapoff :: -a :: swapoff -a may freeze the machine :: ask
+umount :: -a :: this unmounts every file system :: ask
+umount :: / :: this unmounts every file system :: ask
+mount :: remount :: remounting a system directory may stop the machine :: ask
+setenforce :: 0 :: this turns off SELinux :: ask
+setenforce :: permissive :: this turns off SELinux :: ask
+csrutil :: disable :: this turns off the system's protection :: ask
+spctl :: --master-disable :: this turns off the system's protection :: ask
+nvram :: -c :: this clears the firmware's settings :: ask
+tmutil :: backup :: this deletes backups :: ask
+modprobe :: -r/--remove :: this takes a driver away from the running machine :: ask
+rmmod :: named :: this may stop the machine from working :: ask
+efibootmgr :: -B :: this may stop the machine from starting :: ask
+history :: -c :: history -c deletes the user's shell history :: ask
+history :: -d :: history -d deletes from the user's shell history :: ask
+vssadmin :: deletes :: this deletes the system's backups :: ask
+bcdedit :: boot entry :: this changes how the system starts :: ask
+reg :: deletes :: this deletes registry keys :: ask
+stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
+""",
+    _CONDITIONS,
+    _ADVICE,
+)
