@@ -195,3 +195,30 @@ def test_other_kinds_of_loop_keep_secrets_of_commands_to_themselves(kind: str, p
         assert secret not in str(project.rows(f"SELECT * FROM {table}")), table
     assert json.loads(project.ralph("status", "--json").stdout)
     assert shown(project, secret) == []
+
+
+def test_screens_show_a_task_without_its_secrets_and_an_export_is_whole(project: Project) -> None:
+    title, told = forms()["github"][0], made_up(24)
+    task: dict[str, object] = {
+        "id": "T-1",
+        "title": f"Use {title}",
+        "description": f"At postgres://me:{told}@h/x.",
+    }
+    task["completion"] = {"outcome": "it is there", "acceptance_criteria": ["it is there"]}
+    project.ralph("task", "add", "-f", "-", stdin=json.dumps({"tasks": [task]}), check=0)
+    for command in (("list",), ("list", "--json"), ("show", "T-1"), ("show", "T-1", "--json")):
+        ran = project.ralph("task", *command, check=0)
+        assert title not in ran.stdout
+        assert told not in ran.stdout
+    project.ralph("task", "export", "-o", "tasks.out", check=0)
+    assert told in (project.root / "tasks.out").read_text()
+
+
+def test_a_dry_run_shows_no_secrets(project: Project) -> None:
+    secret, token = made_up(24), forms()["github"][0]
+    project.settings(agent={"command": "worker"}, guardrails=[{"command": f"true --token={secret}"}])
+    project.program("worker", "cat > /dev/null\n")
+    ran = project.ralph("run", "--dry-run", "-p", f"Use {token}.", check=0)
+    assert "Use [redacted]." in ran.stdout
+    assert secret not in ran.stdout + ran.stderr
+    assert token not in ran.stdout + ran.stderr

@@ -28,6 +28,7 @@ from ralph.domain.tasks.task import (
     redefine,
     reopen,
 )
+from ralph.domain.text.masking import mask_all, mask_text
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.tasks import TaskFilter, TaskView, view_of
 from ralph.errors import UsageError
@@ -76,7 +77,7 @@ def list_tasks(
             view_of(task, unfinished, claims[task.id].run_id if task.id in claims else None)
             for task in store.list(wanted, limit=limit)
         ]
-        return views, store.count(wanted)
+        return mask_all(views, mask_text), store.count(wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,14 @@ def show_task(folder: Path, task_id: str) -> TaskDetail:
         task = store.get(task_id)
         unfinished = {other.id: other.status for other in store.waiting_for(task.id)}
         claim = store.claim_of(task.id)
-        return TaskDetail(
+        detail = TaskDetail(
             view_of(task, unfinished, None if claim is None else claim.run_id),
             store.dependents(task.id),
             history.verifications(task.id),
             history.stages(task_id=task.id),
             history.events(task.id),
         )
+        return mask_all(detail, mask_text)
 
 
 def find_tasks(folder: Path, task_ids: Sequence[str] = (), *, spec_id: str = "") -> Sequence[Task]:

@@ -13,6 +13,7 @@ from ralph.adapters.storage.task_rows import COLUMNS, task_of
 from ralph.domain.holder import Owner
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.text.masking import mask_all, mask_text
 from ralph.domain.text.strict_json import parse_json
 from ralph.domain.views.board import (
     Board,
@@ -141,6 +142,10 @@ class BoardReader:
         )
 
     def card(self, kind: CardKind, card_id: str) -> CardDetail | None:
+        """Without secrets of what the user wrote, and agents did."""
+        return mask_all(self._card(kind, card_id), mask_text)
+
+    def _card(self, kind: CardKind, card_id: str) -> CardDetail | None:
         if kind is CardKind.TASK:
             return None if self.tasks is None else self.tasks.detail(card_id)
         document, _ = self._read_plan()

@@ -7,8 +7,9 @@ that every secret of a kind contains, or that stand before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from ralph.domain.text.secret_names import MASK, looks_secret
@@ -71,11 +72,15 @@ def mask_all(value: T, mask: Callable[[str], str]) -> T:
         case tuple() | list():
             items = [mask_all(item, mask) for item in masked]
             if any(new is not old for new, old in zip(items, masked, strict=True)):
-                masked = type(masked)(items)
+                masked = type(masked)(*items) if hasattr(masked, "_fields") else type(masked)(items)
         case dict():
-            masked = {key: mask_all(item, mask) for key, item in masked.items()}
-        case _ if is_dataclass(masked) and not isinstance(masked, type):
-            found = ((field.name, getattr(masked, field.name)) for field in fields(masked) if field.init)
+            items_of = {key: mask_all(item, mask) for key, item in masked.items()}
+            if any(items_of[key] is not item for key, item in masked.items()):
+                masked = items_of
+        case int() | float() | None:
+            pass
+        case _ if names := _fields_of(masked.__class__):
+            found = ((name, getattr(masked, name)) for name in names)
             changed = {name: new for name, old in found if (new := mask_all(old, mask)) is not old}
             masked = replace(masked, **changed) if changed else masked
         case _:
@@ -84,17 +89,24 @@ def mask_all(value: T, mask: Callable[[str], str]) -> T:
     return same
 
 
+@cache
+def _fields_of(kind: Hashable) -> tuple[str, ...]:
+    if not isinstance(kind, type) or not is_dataclass(kind):
+        return ()
+    return tuple(field.name for field in fields(kind) if field.init)
+
+
 # --- blocks of a stream ---
 
 _CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # Removed: what most text consists of. Kept: what most anchors contain.
-_REMOVED = bytes(sorted({*range(128)} - {*_CAPITALS, *b"fghklmpwxz_-.="}))
+_REMOVED = bytes(sorted({*range(128)} - {*_CAPITALS, *b"fghklmnpvwxz_-.="}))
 _SIGNS = {  # part of an anchor's remainder: the anchors
     b"hf_": (b"hf_",),
-    b"pm_": (b"npm_",),
+    b"npm_": (b"npm_",),
 }
-_NOT_OF_SOME = b"fmp=" + _CAPITALS.translate(None, b"JK")
-_NOT_OF_CAPITALS = b"fghklmpwxz_-."
+_NOT_OF_SOME = b"fmnp=" + _CAPITALS.translate(None, b"JK")
+_NOT_OF_CAPITALS = b"fghklmnpvwxz_-."
 _LOWER_K = bytes.maketrans(b"K", b"k")
 _SIGNS_OF_SOME = {  # of fewer letters still; -Key and -Token leave what -key and -token do
     b"k--": (b"sk-ant-", b"sk-proj-", b"sk-or-v1-", b"sk-svcacct-"),
@@ -102,7 +114,7 @@ _SIGNS_OF_SOME = {  # of fewer letters still; -Key and -Token leave what -key an
     b"gl-": (b"glpat-",),
     b"xx-": (b"xoxa-", b"xoxb-", b"xoxp-", b"xoxr-", b"xoxs-"),
     b".J": (b".eyJ",),
-    b"k_l": (b"k_live_",),
+    b"k_lv_": (b"k_live_",),
 }
 _SIGNS_OF_CAPITALS = {
     b"AKIA": (b"AKIA",),

@@ -24,7 +24,7 @@ _HEADER = (
     r"(?i)(?P<before>(?:a?uthorization\\*[\"']?\s*[:=]|(?:-(?:key|token|secret)|\bapi-?key)\\*[\"']?\s*:)\s*\\*[\"']?"
     r"(?:(?:bearer|basic|digest|token|negotiate|apikey)\s+)?)(?P<value>[^\s'\"\\,]+)"
 )
-_COOKIE = r"(?i)(?P<before>\bcookie\\*[\"']?\s*[:=]\s*\\*[\"']?)(?P<value>[^'\"\\\n]+)"
+_COOKIE = r"(?i)(?P<before>\bcookie\\*[\"']?\s*:\s*\\*[\"']?)(?P<value>[^'\"\\\n]+)"
 _BEARER = r"(?i)(?P<before>\bbearer\s+)(?P<value>(?=[^\s'\"]*\d)[\w.~+/-]{16,}=*)"
 _OPTION = (
     r"(?P<before>(?<![\w-])--?(?P<name>[A-Za-z][\w-]*)(?P<gap>=|\s+(?!-)))"
@@ -41,6 +41,7 @@ _LOGIN_OF = {  # option: the programs that take a password with it, after a user
     "--auth": ("http", "https", "xh"),
     "-p": ("sshpass", "mysql", "mysqldump", "mysqladmin"),
 }
+_PROGRAMS = ("curl", "http", "xh ", "sshpass", "redis-cli", "mysql")
 _LONGEST_COMMAND = 400
 _REFERENCE = r"(?s)\$.*|\{.*\}|<.*|%\w+%?|\*+|x+|\.{3}.*|….*"
 _HARMLESS = "file path dir folder env name type id length count size limit field column mode".split()  # noqa: SIM905
@@ -52,15 +53,16 @@ _BEARING_NAMES = tuple(f(word) for word in _BEARING.split() for f in (str, str.u
 
 def mask_places(text: str) -> str:
     """The quick tests are for literals: nearly every text has none of them."""
-    if "://" in text:
-        text = re.sub(_ADDRESS, _mask_in_address, text)
-    if any(name in text for name in _BEARING_NAMES):
-        text = _mask_named(text)
     if "earer" in text or "EARER" in text:
         text = _mask(_BEARER, text)
-    if "ookie" in text or "COOKIE" in text:
+    has_colon, has_dash, has_equals = ":" in text, "-" in text, "=" in text
+    if has_colon and "://" in text:
+        text = re.sub(_ADDRESS, _mask_in_address, text)
+    if (has_colon or has_dash or has_equals) and any(name in text for name in _BEARING_NAMES):
+        text = _mask_named(text)
+    if has_colon and ("ookie" in text or "COOKIE" in text):
         text = _mask(_COOKIE, text)
-    if any(program in text for program in ("curl", "http", "xh ", "sshpass", "redis-cli", "mysql")):
+    if has_dash and any(program in text for program in _PROGRAMS):
         text = re.sub(_LOGIN, _masked_login, text)
     return text
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from ralph.domain.plan.story import Review
 from ralph.domain.tasks.criteria import criteria_for, describe_verification
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskAsk, TaskStatus, possible_asks
+from ralph.domain.text.masking import mask_text
 from ralph.domain.views.tasks import TaskView
 
 
@@ -122,6 +124,11 @@ def task_lanes(roles: CompletionDefaults) -> Lanes:
     return (*((role, roles.title(role)) for role in roles.roles), *ENDS)
 
 
+@lru_cache(maxsize=20_000)  # a board is read again and again
+def _masked(text: str) -> str:
+    return mask_text(text)
+
+
 def put_in_lanes(kind: CardKind, title: str, lanes: Lanes, cards: Iterable[Card], problem: str = "") -> Board:
     """Unknown lanes come last."""
     by_lane: dict[str, list[Card]] = {}
@@ -150,7 +157,7 @@ def task_card(view: TaskView, roles: CompletionDefaults) -> Card:
     return Card(
         kind=CardKind.TASK,
         id=task.id,
-        title=task.title,
+        title=_masked(task.title),
         lane=role if is_open else task.status.value,
         status=view.state.value,
         role=role if is_open else "",
@@ -217,7 +224,7 @@ def story_card(story: Mapping[str, Any]) -> Card:
     return Card(
         kind=CardKind.STORY,
         id=str(story.get("id", "")),
-        title=str(story.get("title", "")),
+        title=_masked(str(story.get("title", ""))),
         lane=lane,
         status="passes" if passes else "",
         rounds=_whole(story.get("reviewCount")),

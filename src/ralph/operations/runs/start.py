@@ -128,7 +128,7 @@ def prepare_draft_run(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """``command`` has its secrets masked; ``guardrails`` are pairs of a command and its fail action."""
+    """Without secrets; ``guardrails`` are pairs of a command and its fail action."""
 
     workspace: Path
     profile: str
@@ -148,6 +148,7 @@ class Preview:
 def preview_run(launch: Launch) -> Preview:
     """What the first iteration of a prompt run would do. Starts and writes nothing."""
     from ralph.adapters.processes.redaction import redact_argv
+    from ralph.domain.text.masking import mask_all, mask_text
     from ralph.wiring.announcement import proof_policy
     from ralph.wiring.runs.prompt_run import PromptComposition
 
@@ -155,7 +156,7 @@ def preview_run(launch: Launch) -> Preview:
     assert isinstance(composition, PromptComposition)
     start, prompt = composition.first_command(launch)
     proof = proof_policy(launch, has_commands=bool(launch.guardrails))
-    return Preview(
+    preview = Preview(
         workspace=launch.root.workspace,
         profile=f"{profile.name} ({profile.summary})",
         maximum=launch.maximum,
@@ -170,6 +171,7 @@ def preview_run(launch: Launch) -> Preview:
         proof=proof.words if proof is not None else "",
         prompt=prompt,
     )
+    return mask_all(preview, mask_text)
 
 
 # --- run ---
