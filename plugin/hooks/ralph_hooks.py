@@ -3247,7 +3247,7 @@ def ralph_guard_families_files():
 
     import re
 
-    _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
+    _m = _module("ralph.guard.families.call"); Words = _m["Words"]; find_danger = _m["find_danger"]; read_rules = _m["read_rules"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
@@ -3257,11 +3257,6 @@ def ralph_guard_families_files():
     _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
     _LET_INSTALL = "write to a file inside the project and let the user install it"
     _USE_RM = "remove the file with rm"
-    _FORMATTERS = LazyPattern(
-        r"mkfs(\..*)?|mke2fs|mkswap|newfs\w*|wipefs|blkdiscard|mkntfs|format\.com",
-        hints="mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com",
-    )
-
     _MADE_EMPTY = LazyPattern(
         r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
         r"|(?:out|output|err|errors?|results?|report|trace|dump|list|std(?:out|err)|nohup|summary|progress)[\w-]*(?:\.\w+)?"
@@ -3431,63 +3426,49 @@ def ralph_guard_families_files():
         return None
 
     def _check_formatting(call: Call) -> Danger | None:
-        rules = _FORMAT_RULES if _FORMATTERS.fullmatch(call.program) else _DISK_RULES.get(call.program)
+        # mkfs.ext4 is mkfs, newfs_msdos is newfs.
+        name = "mkfs" if call.program.startswith(("mkfs.", "newfs")) else call.program
+        rules = _DISK_RULES.get(name)
         if rules is None:
             return None
         options, operands = split_options(call.arguments, ("-t", "-L", "-U", "-N", "-b", "-m"))
         return find_danger("files", rules, Words(call, call.arguments, options, operands))
 
-    def _names_disk(words: Words) -> bool:
-        return any(is_disk(operand) for operand in words.operands)
-
-    def _rule(applies: Callable[[Words], object], what: str) -> Rule:
-        return Rule(applies, what, "work on an image file inside the project")
-
-    _FORMAT_RULES = (_rule(_names_disk, "{program} erases a disk"),)
-    _PARTITION_RULES = (
-        _rule(
-            lambda words: _names_disk(words) and not words.has("l", "list"),
-            "{program} changes the partitions of a disk",
-        ),
+    _ERASING = ("erase", "zero", "secureerase", "partition", "reformat")
+    _DISK_RULES = read_rules(
+        """
+mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
+fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not listing :: {program} changes the partitions of a disk :: image
+pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
+zfs zpool :: destroys :: {program} destroy cannot be undone :: snapshot
+cryptsetup :: erases volume :: cryptsetup destroys the data on the volume :: image
+diskutil :: erases disk :: diskutil {verb} erases a disk :: image
+hdparm :: erases by option :: hdparm erases the disk :: image
+nvme :: format :: nvme format erases the disk :: image
+nvme :: sanitize :: nvme sanitize erases the disk :: image
+format :: drive :: format erases {verb} :: image
+badblocks :: -w :: badblocks -w overwrites the disk :: image
+""",
+        {
+            "disk": lambda words: any(map(is_disk, words.operands)),
+            "not listing": lambda words: not words.has("l", "list"),
+            "named": lambda words: words.operands,
+            "destroys": lambda words: "destroy" in words.operands,
+            "erases volume": lambda words: (
+                {"luksformat", "lukserase", "erase"} & {*map(str.lower, words.operands)}
+            ),
+            "erases disk": lambda words: words.verb.lower().startswith(_ERASING),
+            "erases by option": lambda words: any(
+                "security-erase" in option or "trim-sector" in option for option in words.options
+            ),
+            "drive": lambda words: re.fullmatch(r"[A-Za-z]:", words.verb),
+        },
+        {
+            "image": "work on an image file inside the project",
+            "ask": "ask the user to do it",
+            "snapshot": "take a snapshot and ask the user",
+        },
     )
-    _VOLUME_RULES = (Rule(lambda words: words.operands, "{program} removes a volume", "ask the user to do it"),)
-    _ZFS_RULES = (
-        Rule(
-            lambda words: "destroy" in words.operands,
-            "{program} destroy cannot be undone",
-            "take a snapshot and ask the user",
-        ),
-    )
-    _DISK_RULES: dict[str, tuple[Rule, ...]] = {
-        **dict.fromkeys(("fdisk", "gdisk", "sgdisk", "cfdisk", "sfdisk", "parted"), _PARTITION_RULES),
-        **dict.fromkeys(("pvremove", "vgremove", "lvremove"), _VOLUME_RULES),
-        **dict.fromkeys(("zfs", "zpool"), _ZFS_RULES),
-        "cryptsetup": (
-            _rule(
-                lambda words: {"luksformat", "erase", "luksErase", "luksFormat"} & set(words.operands),
-                "cryptsetup destroys the data on the volume",
-            ),
-        ),
-        "diskutil": (
-            _rule(
-                lambda words: words.verb.lower().startswith(
-                    ("erase", "zero", "secureerase", "partition", "reformat")
-                ),
-                "diskutil {verb} erases a disk",
-            ),
-        ),
-        "hdparm": (
-            _rule(
-                lambda words: any(
-                    "security-erase" in option or "trim-sector" in option for option in words.options
-                ),
-                "hdparm erases the disk",
-            ),
-        ),
-        "nvme": (_rule(lambda words: words.verb in ("format", "sanitize"), "nvme {verb} erases the disk"),),
-        "format": (_rule(lambda words: re.fullmatch(r"[A-Za-z]:", words.verb), "format erases {verb}"),),
-        "badblocks": (_rule(lambda words: words.has("w"), "badblocks -w overwrites the disk"),),
-    }
     _CHECKS: dict[str, Callable[[Call], Danger | None]] = {
         **dict.fromkeys(
             words_in("rm grm rimraf del-cli unlink srm trash del erase rd remove-item ri"), _check_removal
