@@ -104,6 +104,7 @@ HARMLESS = {
         "docker ps",
         "docker compose up",
         "docker rm web",
+        "docker rm -f test-db 2>/dev/null; docker run -d --name test-db postgres",
         "kubectl get pods",
         "kubectl delete pod x --dry-run=client",
         "helm list",

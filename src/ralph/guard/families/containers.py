@@ -72,7 +72,7 @@ def _engine_danger(call: Call, words: list[str]) -> tuple[str, str]:
     removes = verb in ("rm", "rmi", "remove") and what not in ("volume", "network")
     at_once = has_flag(options, "a", "all") or any(EVERYTHING in name or INPUT in name for name in names)
     if (removes and has_flag(options, "f", "force")) or verb in ("stop", "kill"):
-        if is_strict:
+        if is_strict and not (names and all(map(is_throwaway, names))):
             return "this stops or removes containers or images by force", _BY_NAME
         if at_once:
             return "this stops or removes the containers of every project", _BY_NAME
