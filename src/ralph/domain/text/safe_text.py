@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 SLUG_CHARS = 50
 _BIDI_AND_SURROGATES = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_NEVER = re.compile("\x1b(?!\\[[0-9;?]*[A-Za-z])|[\x07\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _HOSTILE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
 _HOSTILE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
 
@@ -58,6 +59,11 @@ def reveal(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def escape(text: str) -> str:
+    """Whole output, or JSON: what turns text around, and escape sequences that ralph never uses, as ``\\u202e``."""
+    return _NEVER.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _clean(text: str) -> str:

@@ -15,6 +15,7 @@ import click
 from ralph import __version__
 from ralph.errors import RalphError, StoreError, TooManyFiles, UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
+from ralph.interfaces.cli.safe_stream import make_safe
 
 COMMANDS = {
     "run": "Run the agent loop (the default command).",
@@ -146,6 +147,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 def main(arguments: Sequence[str]) -> int:
     """Run a command and return the exit code. No traceback reaches a user."""
     _open_closed_streams()
+    sys.stdout, sys.stderr = make_safe(sys.stdout), make_safe(sys.stderr)
     try:
         Path.cwd()
     except FileNotFoundError:

@@ -205,6 +205,8 @@ def _say_settings(loaded: Loaded) -> None:
 
 def _show(preview: Preview) -> None:
     """``--dry-run``: everything that would happen in the first iteration, as text."""
+    from ralph.domain.text.safe_text import clean, is_harmless, reveal
+
     lines = [
         f"Project:     {preview.workspace}",
         f"Profile:     {preview.profile}",
@@ -218,6 +220,7 @@ def _show(preview: Preview) -> None:
         *([f"Proof:       {preview.proof}"] if preview.proof else ()),
         *(f"Warning:     {warning}" for warning in preview.warnings),
         *(f"SCM:         {command}" for command in preview.scm),
-        f"Prompt ({len(preview.prompt)} characters):\n{preview.prompt}",
+        f"Prompt ({len(preview.prompt)} characters):",
     ]
-    print("\n".join(lines))
+    shown = (line if is_harmless(line) else reveal(line) for line in lines)
+    print("\n".join((*shown, clean(preview.prompt))))

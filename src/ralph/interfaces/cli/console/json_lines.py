@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from ralph.domain.agent.events import Unknown
 from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent, Warned
 from ralph.domain.text.figures import plural
+from ralph.domain.text.safe_text import escape
 from ralph.interfaces.cli.console.outlet import Outlet
 
 
@@ -38,10 +39,8 @@ class JsonLines:
             line = self._encode(record)
         except UnicodeEncodeError:
             line = self._encode(_without_surrogates(self._decoded(record)))
-        # Legal in JSON, but some readers take them for line ends.
-        for character, escape in _LINE_ENDS:
-            if character in line:
-                line = line.replace(character, escape)
+        if not line.isascii() or b"\x7f" in line:
+            line = escape(line.decode()).encode()
         self._outlet.write_utf8(line + b"\n", chatter=isinstance(event, AgentActed))
 
     def _fields(self, value: object) -> dict[str, Any]:
@@ -72,9 +71,6 @@ def left_out_line(lines: int) -> str:
     warning = Warned(f"{plural(lines, 'line')} left out: nobody read them in time")
     JsonLines(line)(warning, time.time())
     return line.getvalue()
-
-
-_LINE_ENDS = [(chr(code).encode(), f"\\u{code:04x}".encode()) for code in (0x85, 0x2028, 0x2029)]
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
