@@ -150,7 +150,7 @@ def test_the_users_own_variables_that_point_into_the_workspace_do_not_reach_our_
 
 
 def sandboxes(stand_ins: StandIns) -> list[Sandbox]:
-    stand_ins.install("podman", "sbx", "srt")
+    stand_ins.install("docker", "sbx", "srt")
     policy = SandboxPolicy(image="agents:1", env=("RECORDER_*",))
     site = stand_ins.site("sh")
     return [ContainerSandbox(site, policy), SbxSandbox(site, policy), SrtSandbox(site, policy)]
@@ -249,6 +249,9 @@ def installed_inside(confined: Project) -> Path:
 def test_where_ralph_itself_runs_from_is_read_only(
     confined: Project, installed_inside: Path, tmp_path: Path
 ) -> None:
+    agents_own = [sys.prefix, str(Path(ralph.__file__).parents[1])]
+    sandbox = {"writable": [str(confined.programs)], "readonly": agents_own}
+    confined.settings(agent={"command": "claude"}, sandbox=sandbox)
     mark = tmp_path / "ESCAPED"
     evil = f"open({str(mark)!r}, 'a').write(__name__)"
     script = f"""
@@ -278,7 +281,7 @@ def test_where_ralph_itself_runs_from_is_read_only(
         check=False,
     )
     assert f"read-only, because ralph itself runs from there: {installed_inside}" in ran.stderr, ran.stderr
-    assert (confined.root / "json.py").exists()
+    assert (confined.root / "json.py").exists(), ran.stderr
     assert not (installed_inside / "bin" / "ls").exists()
     assert not (confined.root / ".venv2").exists()
     assert not mark.exists(), ran.stderr

@@ -50,10 +50,10 @@ def own_notes(site: Site, found: Iterable[Place]) -> Iterator[str]:
     for why, _, paths in _reasons(site.own):
         for path in paths:
             real = path.resolve()
-            if real in told:
+            if not told.isdisjoint((real, *real.parents)):
                 continue
-            told.add(real)
             if real in protected:
+                told.add(real)
                 yield f"read-only, because {why}: {real}"
             elif _is_writable(real, covers):
                 yield f"{why}, and the agent may create it: {real} (ralph runs nothing from there, your shell would)"
