@@ -46,6 +46,11 @@ ASKED = {
     "condition": '[includeIf "gitdir:**"]\n\tpath = ../more\n',
     "worktree": "[core]\n\tworktree = {elsewhere}\n",
     "lfs": '[lfs "customtransfer.x"]\n\tpath = {tool}\n',
+    "long": "#" * 1_000_001 + '\n[filter "x"]\n\tclean = {tool}\n',
+    "long include": "[include]\n\tpath = ../long\n",
+    "many includes": "[include]\n" + "".join(f"\tpath = ../many{number}\n" for number in range(150)),
+    "prefix": "[include]\n\tpath = %(prefix)/..{root}/more\n",
+    "hook of the settings": '[hook "x"]\n\tcommand = {tool}\n\tevent = pre-commit\n',
 }
 
 
@@ -54,8 +59,10 @@ def test_what_must_run_is_part_of_the_question_of_trust(unpacked: Project, tmp_p
     (tmp_path / "elsewhere").mkdir()
     tool = unpacked.root / "tool"
     (unpacked.root / "more").write_text(ASKED["filter"].format(tool=tool))
+    (unpacked.root / "long").write_text(ASKED["long"].format(tool=tool))
+    (unpacked.root / "many149").write_text(ASKED["filter"].format(tool=tool))
     with (unpacked.root / ".git" / "config").open("a") as config:
-        config.write(ASKED[kind].format(tool=tool, elsewhere=tmp_path / "elsewhere"))
+        config.write(ASKED[kind].format(tool=tool, elsewhere=tmp_path / "elsewhere", root=unpacked.root))
     ran = run(unpacked, RALPH_TRUST="")
     assert ran.returncode == 2, ran.stderr
     assert "is not trusted" in ran.stderr
@@ -63,6 +70,30 @@ def test_what_must_run_is_part_of_the_question_of_trust(unpacked: Project, tmp_p
     # Agreed to, it runs as any git would run it.
     unpacked.ralph("trust", "--yes", check=0, RALPH_TRUST="")
     assert "is not trusted" not in run(unpacked, RALPH_TRUST="").stderr
+
+
+@pytest.mark.parametrize("kind", ["no repository", "no head", "long way", "nowhere"])
+def test_what_only_looks_like_a_repository_hides_none(unpacked: Project, tmp_path: Path, kind: str) -> None:
+    """Git passes over it, and takes the one above; or it follows a longer way than expected."""
+    with (unpacked.root / ".git" / "config").open("a") as config:
+        config.write(ASKED["filter"].format(tool=unpacked.root / "tool"))
+    inner = unpacked.root / "inner"
+    inner.mkdir()
+    match kind:
+        case "no repository":
+            (inner / ".git").mkdir()
+            (inner / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        case "no head":
+            subprocess.run(["git", "init", "-q", inner], check=True)
+            (inner / ".git" / "HEAD").write_text("nothing\n")
+        case "long way":
+            (inner / ".git").write_text("gitdir: ../.git" + "\n" * 20_000)
+        case _:
+            (inner / ".git").write_text("gitdir: ../gone\n")
+    ran = unpacked.ralph("run", "-p", PROMPT, "--agent", "claude", cwd=inner, RALPH_TRUST="")
+    assert ran.returncode == 2, ran.stderr
+    assert "is not trusted" in ran.stderr
+    assert not (tmp_path / "ESCAPED").exists()
 
 
 def test_git_lfs_as_it_installs_itself_is_not_asked_about(unpacked: Project) -> None:

@@ -8,14 +8,26 @@ would look changed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from ralph.adapters.files import is_true
-from ralph.adapters.git_folders import GitFolders, entries, expand, git_folders, included, without_subsection
+from ralph.adapters.git_folders import (
+    MARKER,
+    GitFolders,
+    entries,
+    expand,
+    git_folders,
+    included,
+    is_marked,
+    is_surely_valid,
+    unexamined,
+    without_subsection,
+)
 from ralph.domain.trust.demand import Demand
 
 _RUN = frozenset({
-    "filter.clean", "filter.process", "filter.smudge", "lfs.clean", "lfs.path", "lfs.smudge", "merge.driver",
+    "filter.clean", "filter.process", "filter.smudge", "hook.command", "lfs.clean", "lfs.path", "lfs.smudge", "merge.driver",
 })  # fmt: skip
 # As `git lfs install --local` writes it: a program of the user's, and the same for everyone.
 _KNOWN = frozenset({
@@ -25,12 +37,22 @@ _KNOWN = frozenset({
 
 
 def git_demands(start: Path) -> tuple[Demand, ...]:
-    """Of the repository that contains ``start``. Runs nothing."""
-    try:
-        folders = git_folders(start.absolute())
-    except OSError:
-        return ()
-    return () if folders is None else tuple(dict.fromkeys(_demands(folders)))
+    """Of the repository that contains ``start``, and of what only looks like one on the way there. Runs nothing."""
+    top = start.absolute()
+    found: dict[Demand, None] = {}
+    for folder in (top, *top.parents):
+        if not is_true(partial(is_marked, folder)):
+            continue
+        folders = git_folders(folder)
+        if folders is None:
+            found[
+                Demand("has a .git that leads to no repository we can find", "", "", str(folder / MARKER))
+            ] = None
+            break
+        found |= dict.fromkeys(_demands(folders))
+        if is_true(partial(is_surely_valid, folders)):
+            break
+    return tuple(found)
 
 
 def _demands(folders: GitFolders) -> Iterator[Demand]:
@@ -40,6 +62,8 @@ def _demands(folders: GitFolders) -> Iterator[Demand]:
     for config in dict.fromkeys(
         folder / name for folder in (folders.common, folders.own) for name in ("config", "config.worktree")
     ):
+        if (hidden := unexamined(config)) is not None:
+            yield Demand("has git settings that cannot be examined", "", "", str(hidden))
         for file in (config, *included(config)):
             for key, value in entries(file):
                 short = without_subsection(key)

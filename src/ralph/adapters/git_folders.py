@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ralph.adapters.files import is_true, read_plain, read_whole
+from ralph.adapters.files import is_true, read_whole
 from ralph.domain.text.git_config import parse_git_config
 
 MARKER = ".git"
 WORKTREES = "worktrees"
-_MARKER_BYTES = 10_000
+_MARKER_BYTES = 1 << 20  # git's own limit
 _MOST_BYTES = 1_000_000
 _MOST_INCLUDED = 100
 
@@ -40,6 +40,24 @@ def git_folders(start: Path) -> GitFolders | None:
     return None if own is None else GitFolders(top, own, _common_folder(own))
 
 
+def is_surely_valid(folders: GitFolders) -> bool:
+    """Whether git stops here. What only looks like a repository it passes over, and takes the next one above."""
+    if (folders.top / MARKER).is_file():
+        return True
+    head = folders.own / "HEAD"
+    text = str(head.readlink()) if head.is_symlink() else ""
+    if not text:
+        text = (read_whole(head, _MARKER_BYTES) or b"").decode(errors="replace").rstrip()
+        text = (
+            text.removeprefix("ref:").lstrip() if text.startswith("ref:") else f"refs/{text}" * _is_hash(text)
+        )
+    return text.startswith("refs/") and all((folders.common / name).is_dir() for name in ("objects", "refs"))
+
+
+def _is_hash(text: str) -> bool:
+    return len(text) in (40, 64) and all(char in "0123456789abcdef" for char in text)
+
+
 def is_marked(folder: Path) -> bool:
     """As git sees it: a folder without a HEAD is not a repository."""
     marker = folder / MARKER
@@ -64,12 +82,28 @@ def _common_folder(own: Path) -> Path:
 
 
 def entries(config: Path) -> Iterator[tuple[str, str]]:
-    """``section.name``, or ``section.subsection.name``, and the value; nothing if unreadable."""
-    try:
-        text = read_plain(config, _MOST_BYTES).decode(errors="replace")
-    except OSError:
-        return
-    yield from parse_git_config(text)
+    """``section.name``, or ``section.subsection.name``, and the value; nothing if it is ``unexamined``."""
+    text = read_whole(config, _MOST_BYTES)
+    if text is not None:
+        yield from parse_git_config(text.decode(errors="replace"))
+
+
+def unexamined(config: Path) -> Path | None:
+    """The first file of this configuration that git may read and we cannot: too long, no plain file, one of too many, or
+    somewhere that only git knows."""
+    files = [config, *included(config)]
+    if len(files) > _MOST_INCLUDED:
+        return files[-1]
+    for file in files:
+        if os.path.lexists(file) and read_whole(file, _MOST_BYTES) is None:
+            return file
+        if any(_is_include(key) and value.startswith("%(") for key, value in entries(file)):
+            return file
+    return None
+
+
+def _is_include(key: str) -> bool:
+    return without_subsection(key) in ("include.path", "includeif.path")
 
 
 def without_subsection(key: str) -> str:
@@ -84,7 +118,7 @@ def included(config: Path) -> list[Path]:
     while waiting and len(found) < _MOST_INCLUDED:
         file = waiting.pop(0)
         for key, value in entries(file):
-            if without_subsection(key) in ("include.path", "includeif.path") and value:
+            if _is_include(key) and value:
                 path = file.parent / expand(value)
                 if path not in found and path != config:
                     found[path] = None

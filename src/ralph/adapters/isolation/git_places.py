@@ -19,6 +19,7 @@ from ralph.adapters.git_folders import (
     git_folders,
     included,
     is_marked,
+    unexamined,
     user_configs,
 )
 from ralph.errors import ConfigError
@@ -58,6 +59,9 @@ def git_places(workspace: Path) -> GitPlaces:
         readonly += [*_configuration(own, common), *([worktrees] if worktrees in own.parents else [])]
     elif worktrees.is_dir():
         readonly += sorted(worktrees.iterdir())
+    if (hidden := unexamined(common / "config")) is not None:
+        message = f"{hidden} cannot be examined: it is too long, no plain file, or one of too many"
+        raise ConfigError(message, hint="shorten git's configuration, or use --no-sandbox")
     readonly += _in_the_project(common / "config", top, common)
     for config in user_configs():  # a relative path there leads into every project
         readonly += (path for path in _in_the_project(config, top) if top in path.parents)
