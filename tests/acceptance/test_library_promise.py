@@ -345,6 +345,7 @@ def test_the_state_manager_has_two_places(
 ) -> None:
     local: StateManager[dict[str, object]] = StateManager("notes")
     everywhere: StateManager[dict[str, object]] = StateManager("notes", StateLocation.GLOBAL)
+    monkeypatch.delenv("XDG_STATE_HOME")
     assert local.write({"a": 1})
     assert everywhere.write({"a": 2})
     assert local.path == project_folder / ".ralph" / "state" / "notes.json"
