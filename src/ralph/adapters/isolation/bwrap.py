@@ -14,7 +14,7 @@ import py_compile
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from ralph.adapters.isolation.proxy import AllowListProxy
 from ralph.adapters.isolation.record import record_links
 from ralph.adapters.isolation.sandbox import MARKS, Site, carry
 from ralph.adapters.isolation.seccomp import filter_here
+from ralph.adapters.isolation.witnesses import witnesses
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.allow_list import HostRule, host_rules
 from ralph.domain.sandbox.examination import Expected
@@ -144,15 +145,19 @@ class BwrapSandbox:
         make_session_folders(self._site, self._needs)
         dropped = [argument for name in sorted(self._site.outer_variables()) for argument in ("-u", name)]
         cwd = command.cwd.resolve()
+        found = places(self._site, self._policy, self._needs)
+        same = [f"--same={witness}" for witness in witnesses(self._as_shown(found), self._folder / _EMPTY)]
         arguments = (
             self._program,
             *NAMESPACES,
             *(("--disable-userns",) if self._can_disable_userns else ()),
             *(("--seccomp", "9") if self._filter is not None else ()),
-            *self._mounts(command),
+            *self._mounts(command, found),
             *("--chdir", str(cwd)),
             "--",
             *self._first_program(),
+            *same,
+            "--",
         )
         env = self._site.own.find("env") or "/usr/bin/env"
         shell = (*_FILTERED, str(self._folder / "filter")) if self._filter is not None else _UNINTERRUPTED
@@ -195,8 +200,11 @@ class BwrapSandbox:
             added |= {"NO_PROXY": local, "no_proxy": local, "NODE_USE_ENV_PROXY": "1"}
         return added
 
-    def _mounts(self, command: Command) -> Iterator[str]:
-        site, found = self._site, places(self._site, self._policy, self._needs)
+    def _as_shown(self, found: Iterable[Place]) -> Iterator[Place]:
+        return (replace(place, source=self._stand_ins.get(place.real, place.source)) for place in found)
+
+    def _mounts(self, command: Command, found: tuple[Place, ...]) -> Iterator[str]:
+        site = self._site
         yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
         yield from (*self._room_in(Path("/dev/shm")), "--tmpfs", "/dev/shm", "--remount-ro", "/dev")  # noqa: S108
         for name in _PROC_READONLY:
@@ -205,9 +213,8 @@ class BwrapSandbox:
             if Path("/proc", name).is_file():
                 yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
         self._barred |= {place.path for place in found if place.how is How.BARRED}
-        for place in found:
-            shown = self._stand_ins.get(place.real, place.source)
-            mount = _mount(replace(place, source=shown), self._folder / _EMPTY)
+        for place in self._as_shown(found):
+            mount = _mount(place, self._folder / _EMPTY)
             yield from (*self._room_in(place.path), *mount) if mount[0] == "--tmpfs" else mount
         hidden = [place.path for place in found if place.how is How.HIDDEN]
         known = (command.cwd, site.workspace, site.state_folder)
@@ -247,7 +254,6 @@ class BwrapSandbox:
         inside = self._limiter.inside
         limits = (("--memory", inside.memory), ("--pids", inside.pids), ("--file-size", inside.file_size))
         yield from (f"{name}={limit}" for name, limit in limits if limit is not None)
-        yield "--"
 
 
 def _git_settings(home: Path, folder: Path) -> Iterator[tuple[Path, Path]]:

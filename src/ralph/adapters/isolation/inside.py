@@ -3,11 +3,11 @@
 Run by path with ``python -I -S``: nothing of ralph, and few modules, because every process in a sandbox pays for
 them. It parses its arguments itself::
 
-    inside.py [--copies=FILE] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES] [--pids=N]
-              [--file-size=BYTES] -- COMMAND…
+    inside.py [--same=WHAT:PATH] [--copies=FILE] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES]
+              [--pids=N] [--file-size=BYTES] -- COMMAND…
 
-``--proxy`` is the socket that leads outside, ``--port`` where programs find it, ``--forward`` a port of the outer
-machine that the user allowed.
+``--same`` is what must have been mounted at a path (witnesses.py). ``--proxy`` is the socket that leads outside,
+``--port`` where programs find it, ``--forward`` a port of the outer machine that the user allowed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LIMITS = {
     "--pids": resource.RLIMIT_NPROC,
     "--file-size": resource.RLIMIT_FSIZE,
 }
-_CANNOT_EXECUTE, _NOT_FOUND = 126, 127
+_NOT_SET_UP, _CANNOT_EXECUTE, _NOT_FOUND = 1, 126, 127
 _CARRIED = "RALPH_INSIDE_"  # as in domain/sandbox/own_environment.py
 _MARKS = ("RALPH_RUN_ID", "RALPH_SPAWN_ID")  # by which ralph knows what it started
 
@@ -44,6 +44,11 @@ def main(arguments: list[str]) -> int:
         name, _, value = argument.partition("=")
         wanted.setdefault(name, []).append(value)
     command = arguments[end + 1 :]
+    for witness in wanted.get("--same", ()):
+        what, _, path = witness.partition(":")
+        if not is_same(what, path):
+            sys.stderr.write(f"bwrap: {path} was replaced meanwhile\n")  # as all else that cannot be set up
+            return _NOT_SET_UP
     end_first()
     for packed in wanted.get("--copies", ()):
         unpack(packed)
@@ -61,6 +66,17 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"cannot run {command[0]} in the sandbox: {error.strerror}\n")
         return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_EXECUTE
+
+
+def is_same(what: str, path: str) -> bool:
+    """``what``: its device and number, or that it is new here, and so not of its parent's device."""
+    try:
+        found = os.lstat(path)
+        if what == "new":
+            return found.st_dev != os.lstat(os.path.dirname(path)).st_dev  # noqa: PTH120
+    except OSError:
+        return False
+    return what == f"{found.st_dev}.{found.st_ino}"
 
 
 def carried(environment: Mapping[str, str]) -> dict[str, str]:
