@@ -111,3 +111,32 @@ def test_a_project_and_a_record_behind_links_of_the_user_work(project: Project, 
     assert len(list(record.glob("runs/*/prompt_*.txt"))) == 2
     project.ralph("runs", "prune", "--keep", "0", "--yes", cwd=link, check=0)
     assert list(record.glob("runs/*")) == []
+
+
+@pytest.mark.parametrize("swap", sorted(SWAPS))
+def test_a_link_that_an_agent_left_is_not_followed_by_the_next_run_in_a_sandbox(
+    project: Project, secrets: Path, swap: str, bwrap_trouble: str
+) -> None:
+    if bwrap_trouble:
+        pytest.skip(bwrap_trouble)
+    (project.root / "tasks").mkdir()
+    (project.root / "tasks" / "PROMPT.md").write_text(PROMPT)
+    project.agent([{"run": SWAPS[swap].format(outside=secrets)}])
+    project.ralph("run", "-p", PROMPT, "-m", "1", "--sandbox=bwrap", check=1)
+    project.agent([{"say": DONE}])
+    for command in (["run", "-m", "1"], ["supervise", "--max-restarts", "1"]):
+        ran = project.ralph(*command, "-f", "tasks/PROMPT.md", "--sandbox=bwrap", check=2)
+        assert "through a link where the agent may write" in ran.stderr
+    assert SECRET not in seen_by_the_agent(project)
+
+
+def test_nor_by_way_of_a_link_of_the_users_or_as_a_task_folder(project: Project, secrets: Path) -> None:
+    (project.root / "PROMPT.md").symlink_to(secrets / "id_ed25519")
+    outer = project.root.parent / "mine.md"
+    outer.symlink_to(project.root / "PROMPT.md")
+    (project.root / "one").symlink_to(secrets)
+    project.agent([{"say": DONE}])
+    for flags in (["run", "-f", str(outer)], ["supervise", "-p", PROMPT, "--task-dir", "one"]):
+        ran = project.ralph(*flags, "--sandbox=bwrap", check=2)
+        assert "through a link where the agent may write" in ran.stderr
+    assert SECRET not in seen_by_the_agent(project)

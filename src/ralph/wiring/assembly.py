@@ -88,7 +88,7 @@ async def open_run(
         outside = partial(PosixProcessRunner, run_id=run_id, redactor=redactor)
         notifies = (
             outside(base_environment=own.environment, find=own.find)
-            if asks_for_sandbox(launch)
+            if asks_for_sandbox(launch.settings, launch.profile)
             else outside(base_environment=environ)
         )
         async with AsyncExitStack() as stack:

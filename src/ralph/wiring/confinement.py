@@ -15,6 +15,8 @@ from ralph.adapters.processes.redaction import SHORTEST_SECRET, Redactor, secret
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher
 from ralph.adapters.processes.yielding import YieldingRunner
+from ralph.config.schema import Settings
+from ralph.domain.loop.profile import Profile
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.engine.ports import Control, ProcessRunner
 from ralph.wiring.agents import needs_of
@@ -106,8 +108,8 @@ def own_programs_of(launch: Launch, environ: Mapping[str, str]) -> OwnPrograms:
     )
 
 
-def asks_for_sandbox(launch: Launch) -> bool:
-    return (launch.settings.sandbox.kind or launch.profile.sandbox) != SandboxKind.NONE
+def asks_for_sandbox(settings: Settings, profile: Profile) -> bool:
+    return (settings.sandbox.kind or profile.sandbox) != SandboxKind.NONE
 
 
 @asynccontextmanager

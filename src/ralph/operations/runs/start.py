@@ -210,7 +210,7 @@ async def open_run(
     from ralph.wiring import assembly
     from ralph.wiring.confinement import asks_for_sandbox, own_programs_of
 
-    if asks_for_sandbox(launch):
+    if asks_for_sandbox(launch.settings, launch.profile):
         from ralph.adapters.isolation.own_places import leave_reach
 
         leave_reach(own_programs_of(launch, os.environ))

@@ -27,6 +27,7 @@ from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
+from ralph.wiring.named_places import settle_place
 from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.proof import prompt_layers
 from ralph.wiring.requirements import (
@@ -51,9 +52,11 @@ class Prompt:
         assert self.text is not None
         return self.text
 
-    def settled(self) -> Prompt:
+    def settle(self, root: Root, settings: Settings, profile: Profile) -> Prompt:
         """As the user names it: a link leads to where it leads now, whatever becomes of it during the run."""
-        return self if self.file is None else Prompt(file=Path(os.path.realpath(self.file)))
+        if self.file is None:
+            return self
+        return Prompt(file=settle_place(self.file, "the prompt file", root, settings, profile))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ def prepare_run(
     settings = loaded.settings
     require_runnable(settings)
     kind = profile_of_run(profile)
-    prompt = prompt if resumes else prompt.settled()
+    prompt = prompt if resumes else prompt.settle(root, settings, kind)
     prompt.read()
     agents = chosen_agents(settings, root.workspace, environ=environ)
     require_scm(settings, root.workspace, environ)

@@ -16,12 +16,13 @@ from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import GuardrailSettings, Settings
 from ralph.domain.loop.profile import Profile
-from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.supervision.rules import Supervision
 from ralph.domain.supervision.task_folder import ID_HINT, TASKS_FOLDER, id_from, problem_with_id
 from ralph.errors import AgentUnavailable, ConfigError, StoreError, UsageError
 from ralph.wiring.agents import ChosenAgents, chosen_agents
+from ralph.wiring.confinement import asks_for_sandbox
 from ralph.wiring.launch import Launch
+from ralph.wiring.named_places import settle_place
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, require_runnable, require_system
 from ralph.wiring.runs.prompt_run import Prompt
@@ -71,15 +72,15 @@ def prepare_supervised(
     for name, what in ((task, "task"), (project, "project")):
         if problem := problem_with_id(name, what=what):
             raise UsageError(problem, hint=ID_HINT)
+    profile = load_profile(PROFILE)
     # Resolved: in a sandbox a link on the way to it need not be there.
     folder = task_folder or root.state / STATE_FOLDER / TASKS_FOLDER / task
-    folder = folder if resumes else folder.resolve()
-    profile = load_profile(PROFILE)
-    if (settings.sandbox.kind or profile.sandbox) != SandboxKind.NONE:
+    folder = folder if resumes else settle_place(folder, "the task folder", root, settings, profile)
+    if asks_for_sandbox(settings, profile):
         _require_folder_of_its_own(folder, root, environ)
     if prompt is not None:
         require_runnable(settings)
-        prompt = prompt if resumes else prompt.settled()
+        prompt = prompt if resumes else prompt.settle(root, settings, profile)
         prompt.read()
         agents = chosen_agents(settings, root.workspace, environ=environ)
     else:

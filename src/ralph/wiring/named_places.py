@@ -1,0 +1,38 @@
+"""Files and folders that the user names for a run: looked up once, for all of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ralph.config.root import Root
+from ralph.config.schema import Settings
+from ralph.domain.loop.profile import Profile
+from ralph.errors import UsageError
+from ralph.wiring.confinement import asks_for_sandbox
+
+
+def settle_place(path: Path, what: str, root: Root, settings: Settings, profile: Profile) -> Path:
+    """Where it leads now. Raises UsageError if an agent that is confined may have decided that.
+
+    What is named where it writes must be there: it could have left a link in an earlier run, and so could a clone.
+    """
+    real = Path(os.path.realpath(path))
+    if asks_for_sandbox(settings, profile):
+        from ralph.adapters.own_programs import OwnPrograms
+
+        reach = [folder.resolve() for folder in _writable(root.workspace, settings)]
+        leaves = not any(real.is_relative_to(folder) for folder in reach)
+        if leaves and OwnPrograms(reach=reach).is_reached(str(path.absolute())):
+            message = f"{what} {path} leads to {real}, through a link where the agent may write"
+            raise UsageError(
+                message, hint="give the real path, or --no-sandbox; remove the link if it is not yours"
+            )
+    return real
+
+
+def _writable(workspace: Path, settings: Settings) -> Iterator[Path]:
+    yield workspace
+    for listed in settings.sandbox.writable:
+        yield workspace / Path(listed).expanduser()
