@@ -156,12 +156,6 @@ The only module that does either. It imports little of the standard library, and
             finally:
                 os.close(descriptor)
 
-    def is_private(folder: Path) -> bool:
-        try:
-            return not folder.stat().st_mode & OTHERS
-        except OSError:
-            return False
-
     def open_plain(path: Path | str, *, follow: bool = True, folder: int | None = None) -> BinaryIO:
         """Open a plain file to read. Raises OSError for a pipe or a device, which might never end, as for any other error.
 

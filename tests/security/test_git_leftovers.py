@@ -30,6 +30,11 @@ def run(project: Project, script: str) -> subprocess.CompletedProcess[str]:
     return project.ralph("run", "-p", PROMPT, "--sandbox", "-m", "1", check=0)
 
 
+def until(file: str) -> str:
+    """Waits for half a minute at most."""
+    return f"i=0; until [ -e {file} ] || [ $i -gt 300 ]; do sleep 0.1; i=$((i+1)); done"
+
+
 def git(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
     """As the user would, with no editor."""
     environment = {**os.environ, "GIT_EDITOR": "true"}
@@ -59,6 +64,26 @@ def test_a_rebase_of_the_users_own_keeps_its_commands(confined: Project) -> None
     git(confined, "rebase", "--continue")
     assert not (confined.root / "evil").exists()
     assert (confined.root / "mine").exists()
+
+
+def test_what_the_user_does_in_another_worktree_meanwhile_is_left_alone(
+    confined: Project, tmp_path: Path
+) -> None:
+    """The agent could not have: the worktree was there when the run began, so it is read-only."""
+    other, mine = tmp_path / "other", confined.root / ".git" / "worktrees" / "other"
+    git(confined, "worktree", "add", "-q", "-b", "side", str(other))
+    agent = f"touch begun; {until('go')}"
+    user = f"""
+        {until("begun")}
+        printf 'break\\nexec touch kept\\n' > {tmp_path}/todo
+        GIT_SEQUENCE_EDITOR='cp {tmp_path}/todo' git -C {other} rebase -q -i HEAD~1
+        touch go
+    """
+    with subprocess.Popen(["sh", "-c", user], cwd=confined.root) as rebasing:
+        ran = run(confined, agent)
+        assert rebasing.wait(30) == 0
+    assert "removed commands" not in ran.stderr
+    assert b"exec touch kept" in (mine / "rebase-merge" / "git-rebase-todo").read_bytes()
 
 
 def test_a_configuration_that_would_count_later_is_removed(confined: Project, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EXDEV
+from errno import EEXIST, EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EXDEV
 from pathlib import Path
 from typing import BinaryIO
 
@@ -200,6 +200,7 @@ def remove_tree(path: Path, top: Path = ROOT) -> None:
                 shutil.rmtree(name, dir_fd=folder)
             except PermissionError:
                 _open_all(folder, name)
+                shutil.rmtree(name, ignore_errors=True, dir_fd=folder)  # all but what is another user's, say
                 shutil.rmtree(name, dir_fd=folder)
             except RecursionError:
                 raise OSError(ENAMETOOLONG, "its folders are nested too deeply") from None
@@ -258,7 +259,7 @@ def move(file: Path, target: Path, top: Path = ROOT, target_top: Path = ROOT) ->
     """A file, a link or a folder; to another disk, too. What is at ``target`` is not replaced. Raises OSError."""
     with parent_of(file, top) as (folder, name), parent_of(target, target_top, make=True) as (other, new):
         if _mode(other, new):
-            raise FileExistsError(17, "it is there already", str(target))
+            raise FileExistsError(EEXIST, "it is there already", str(target))
         try:
             os.rename(name, new, src_dir_fd=folder, dst_dir_fd=other)
         except OSError as error:

@@ -155,13 +155,6 @@ def close_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def is_private(folder: Path) -> bool:
-    try:
-        return not folder.stat().st_mode & OTHERS
-    except OSError:
-        return False
-
-
 def open_plain(path: Path | str, *, follow: bool = True, folder: int | None = None) -> BinaryIO:
     """Open a plain file to read. Raises OSError for a pipe or a device, which might never end, as for any other error.
 

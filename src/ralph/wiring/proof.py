@@ -151,7 +151,8 @@ def _provable(kit: Kit, required: Sequence[RequiredCommand]) -> tuple[RequiredCo
         return ()
     if kit.runners.own.find("git") is None:
         kit.complain(
-            "git is not installed: claims are proven by the guardrails alone, as with --proof trusting"
+            "git is not installed, or only in a folder of the project: claims are proven by the guardrails alone,"
+            " as with --proof trusting"
         )
         return ()
     return commands

@@ -138,6 +138,17 @@ def test_a_prompt_of_two_megabytes_goes_in_through_a_file(
     assert lines == [f"{len(prompt)} {hashlib.sha256(prompt).hexdigest()}".encode()]
 
 
+def test_a_python_built_for_old_systems_hands_over_the_prompt_too(
+    runner: PosixProcessRunner, child: Child, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """uv's and conda's have no ``memfd_create``, whatever the kernel has."""
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    (tmp_path / "prompt").write_bytes(b"the prompt")
+    lines: list[bytes] = []
+    asyncio.run(runner.run(child("drains_stdin", stdin=tmp_path / "prompt"), on_lines=lines.extend))
+    assert lines == [f"10 {hashlib.sha256(b'the prompt').hexdigest()}".encode()]
+
+
 def test_without_a_prompt_stdin_is_at_its_end(runner: PosixProcessRunner, child: Child) -> None:
     lines: list[bytes] = []
     asyncio.run(runner.run(child("drains_stdin"), on_lines=lines.extend))

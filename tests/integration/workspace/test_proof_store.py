@@ -211,6 +211,14 @@ def test_dependencies_come_along_and_ignored_files_only_as_the_run_found_them(pr
     assert (project / "node_modules" / "lib" / "index.js").exists()
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_ignored_file_that_was_closed_meanwhile_stays_out(project: Path) -> None:
+    write(project, {"key.local": "mine"})
+    store = opened(project)
+    (project / "key.local").chmod(0)
+    assert in_checkout(store, lambda found: found.left_out) == ("key.local",)
+
+
 def test_tracked_files_count_even_if_they_are_ignored(project: Path) -> None:
     write(
         project,

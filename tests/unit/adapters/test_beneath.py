@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -131,6 +132,27 @@ def test_content_is_read_written_and_removed_where_there_is_no_link(top: Path) -
     assert not (top / "moved").exists()
     beneath.remove_tree(top / "moved", top)
     beneath.remove(top / "moved", top)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs files of two users")
+def test_what_another_user_keeps_in_a_folder_does_not_keep_the_rest() -> None:
+    nobody = 65534
+    with TemporaryDirectory() as folder:
+        top = Path(folder)
+        around = [f"tree/{number}" for number in range(10)]  # whatever comes first
+        for name in ("", "tree", *around[:5], "tree/theirs", *around[5:]):
+            (top / name).mkdir(exist_ok=True)
+            (top / name / "file").write_text("text")
+            if name != "tree/theirs":
+                os.chown(top / name, nobody, nobody)
+        os.seteuid(nobody)
+        try:
+            with pytest.raises(PermissionError):
+                beneath.remove_tree(top / "tree", top)
+        finally:
+            os.seteuid(0)
+        left = sorted(str(path.relative_to(top)) for path in top.rglob("*"))
+        assert left == ["file", "tree", "tree/theirs", "tree/theirs/file"]
 
 
 def test_a_folder_that_may_only_be_searched_can_be_on_the_way(top: Path) -> None:

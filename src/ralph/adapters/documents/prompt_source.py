@@ -28,8 +28,10 @@ def read_prompt_file(path: Path) -> str:
             message, hint="it is read again for every iteration; use -f - to read standard input once"
         ) from None
     except beneath.LinkInTheWay as error:
-        message = f"the prompt file {path} was replaced during the run: {error.strerror}"
-        raise UsageError(message, hint="put the file back, then resume the run") from None
+        message = f"the prompt file {path} was replaced since the run began: {error.strerror}"
+        # A run of an earlier version recorded the user's own link: nobody can tell it from the agent's.
+        hint = "put the file back in its place, also if the link is your own; then resume the run"
+        raise UsageError(message, hint=hint) from None
     except FileNotFoundError:
         message = f"prompt file not found: {path}"
         raise UsageError(

@@ -32,9 +32,11 @@ class GitLeftovers:
     def __init__(self, workspace: Path, report: Callable[[str], None]) -> None:
         self._workspace = workspace
         self._report = report
+        found = git_folders(workspace)
+        # Those that are there are read-only for the agent (``git_places``); the user may be rebasing in one.
+        self._others = set() if found is None else {*_worktrees(found)} - {found.own}
         self._known = {str(path) for folder in self._folders() for path in _loose(folder)}
         self._commands = {line for folder in self._folders() for line in _commands(folder)}
-        found = git_folders(workspace)
         self._examined: dict[Path, tuple[int, int, int]] = {}  # packed references may be many megabytes
         self._packed = set() if found is None else {*_replaced_lines(found.common / _PACKED)}
 
@@ -51,7 +53,8 @@ class GitLeftovers:
 
     def _folders(self) -> Iterator[Path]:
         found = git_folders(self._workspace)
-        return iter(()) if found is None else _all_folders(found)
+        folders = iter(()) if found is None else _all_folders(found)
+        return (folder for folder in folders if folder not in self._others)
 
     def _drop(self, path: Path) -> None:
         with contextlib.suppress(OSError):
@@ -93,6 +96,11 @@ class GitLeftovers:
 
 def _all_folders(found: GitFolders) -> Iterator[Path]:
     yield from dict.fromkeys((found.common, found.own))
+    if found.own == found.common:  # from a worktree an agent can neither make nor change another one
+        yield from _worktrees(found)
+
+
+def _worktrees(found: GitFolders) -> Iterator[Path]:
     with contextlib.suppress(OSError):
         yield from (Path(entry.path) for entry in os.scandir(found.common / WORKTREES) if _is_folder(entry))
 

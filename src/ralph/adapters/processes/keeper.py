@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ralph.adapters.processes import adoption
+from ralph.adapters.processes.nameless_file import open_nameless
 
 MESSAGE = 64
 BEGIN_SECONDS = 2.0
@@ -88,8 +89,8 @@ def ask_for_keeper(watcher: socket.socket, request: Request, standard: Sequence[
     with theirs:
         try:
             ours.setblocking(False)
-            # A file in memory: a pipe may be too small for an environment.
-            with open(os.memfd_create("ralph"), "w+b") as file:  # noqa: PTH123
+            # A pipe may be too small for an environment.
+            with open_nameless("ralph") as file:
                 marshal.dump(request, file)
                 file.flush()
                 file.seek(0)

@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from ralph.adapters.processes import adoption
 from ralph.adapters.processes.adoption import Spawn
 from ralph.adapters.processes.descendants import RUN_VARIABLE, SPAWN_VARIABLE
 from ralph.adapters.processes.keeper import Keeper
+from ralph.adapters.processes.nameless_file import open_nameless
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher import Watcher
 from ralph.engine.ports import Command
@@ -26,8 +26,6 @@ from ralph.engine.ports import Command
 if sys.platform != "win32":
     import fcntl
 
-if sys.platform == "linux":
-    _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 PIPE_SIZE = 1024 * 1024
 Find = Callable[[str], str | None]
 """Where the program of a name is; None: nowhere."""
@@ -173,23 +171,15 @@ def _copy(path: Path) -> int:
 
     The copy has no name. On Linux it is sealed as well, so that nothing inside can change a prompt that is not read yet.
     """
-    with path.open("rb") as file, _nameless() as copy:
+    with path.open("rb") as file, open_nameless("stdin") as copy:
         shutil.copyfileobj(file, copy)
         copy.seek(0)
         descriptor = os.dup(copy.fileno())
-    if sys.platform == "linux":
+    if sys.platform == "linux" and hasattr(fcntl, "F_ADD_SEALS"):
+        seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
         with contextlib.suppress(OSError):  # a file of a file system cannot be sealed
-            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
     return descriptor
-
-
-def _nameless() -> IO[bytes]:
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            return os.fdopen(os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
-    import tempfile
-
-    return tempfile.TemporaryFile()
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:

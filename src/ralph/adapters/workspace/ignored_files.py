@@ -173,7 +173,7 @@ def _copy(top: Path, path: str, place: Path, signature: str) -> bool:
         beneath.copy(source, target, top, place)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
         return signature == _signature(source, top)
-    except (FileNotFoundError, beneath.LinkInTheWay, NotPlain):
+    except (FileNotFoundError, PermissionError, beneath.LinkInTheWay, NotPlain):
         return False
     if signature == _signature(target, place):  # of the copy: nobody can change that meanwhile
         return True
