@@ -94,6 +94,13 @@ def test_wrong_settings_name_the_key(ready: Project, settings: dict[str, Any], s
     assert said in refused(ready, "run", "-p", "x", code=2)
 
 
+def test_a_folder_of_nobodys_home_is_reported(ready: Project) -> None:
+    (ready.root / "PROMPT.md").write_text("Do it, then say <response>DONE</response>.")
+    ready.settings(agent={"command": "claude"}, sandbox={"kind": "auto", "writable": ["~no-such-user/x"]})
+    ran = ready.ralph("run", "-f", "PROMPT.md", "-m", "1")
+    assert "internal error" not in ran.stderr
+
+
 def test_bad_json_names_file_line_and_column(ready: Project) -> None:
     (ready.root / ".ralph" / "settings.json").write_text('{\n  "agent": {"command": "claude",}\n}')
     said = refused(ready, "run", "-p", "x", code=2)

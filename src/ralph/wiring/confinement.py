@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -96,16 +96,22 @@ def own_programs_of(launch: Launch, environ: Mapping[str, str]) -> OwnPrograms:
     """Ours, found where neither the project nor its agent, confined or not, keeps anything."""
     settings, home = launch.settings, Path(environ.get("HOME") or "/nonexistent")
     needs = needs_of(settings, (*launch.agents.programs, *launch.programs))
-    root, listed = launch.root, map(Path, settings.sandbox.writable)
-    written = (home.joinpath(*path.parts[1:]) if path.parts[:1] == ("~",) else path for path in listed)
+    root = launch.root
     return OwnPrograms(
         environ,
         (
             *(root.workspace, root.state, launch.state_folder, *launch.writable),
-            *(root.workspace / path for path in written),
+            *listed_folders(root.workspace, settings, environ),
             *(home / name for name in needs.state),
         ),
     )
+
+
+def listed_folders(workspace: Path, settings: Settings, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Those of ``sandbox.writable``, whether or not they exist."""
+    home = Path(environ.get("HOME") or "/nonexistent")
+    for path in map(Path, settings.sandbox.writable):
+        yield workspace / (home.joinpath(*path.parts[1:]) if path.parts[:1] == ("~",) else path)
 
 
 def asks_for_sandbox(settings: Settings, profile: Profile) -> bool:

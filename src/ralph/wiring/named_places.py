@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from ralph.config.root import Root
 from ralph.config.schema import Settings
 from ralph.domain.loop.profile import Profile
 from ralph.errors import UsageError
-from ralph.wiring.confinement import asks_for_sandbox
+from ralph.wiring.confinement import asks_for_sandbox, listed_folders
 
 
 def settle_place(path: Path, what: str, root: Root, settings: Settings, profile: Profile) -> Path:
@@ -22,7 +21,8 @@ def settle_place(path: Path, what: str, root: Root, settings: Settings, profile:
     if asks_for_sandbox(settings, profile):
         from ralph.adapters.own_programs import OwnPrograms
 
-        reach = [folder.resolve() for folder in _writable(root.workspace, settings)]
+        listed = listed_folders(root.workspace, settings, os.environ)
+        reach = [os.path.realpath(folder) for folder in (root.workspace, *listed)]
         leaves = not any(real.is_relative_to(folder) for folder in reach)
         if leaves and OwnPrograms(reach=reach).is_reached(str(path.absolute())):
             message = f"{what} {path} leads to {real}, through a link where the agent may write"
@@ -30,9 +30,3 @@ def settle_place(path: Path, what: str, root: Root, settings: Settings, profile:
                 message, hint="give the real path, or --no-sandbox; remove the link if it is not yours"
             )
     return real
-
-
-def _writable(workspace: Path, settings: Settings) -> Iterator[Path]:
-    yield workspace
-    for listed in settings.sandbox.writable:
-        yield workspace / Path(listed).expanduser()

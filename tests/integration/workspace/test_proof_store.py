@@ -188,6 +188,7 @@ def test_dependencies_come_along_and_ignored_files_only_as_the_run_found_them(pr
             "src/__pycache__/a.pyc": "0",
         },
     )
+    (project / "round.local").symlink_to("round.local")
     store = opened(project)
     write(
         project,

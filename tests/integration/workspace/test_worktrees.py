@@ -135,6 +135,17 @@ def test_the_tree_of_a_project_that_was_moved_or_copied_is_that_of_its_own_repos
         assert git(place.main, "rev-parse", "ralph/T-1") == before, "the original is left alone"
 
 
+@pytest.mark.parametrize("marker", [b"gitdir: round/T-1\n", b"gitdir: a\0b\n", b"gitdir: ..\n", b"\xff", b""])
+def test_whatever_an_agent_writes_in_place_of_the_marker_its_commits_are_there(
+    place: Place, marker: bytes
+) -> None:
+    tree = place.open()
+    place.commit(tree, b_txt="half")
+    (tree.path / "round").symlink_to("round")
+    (tree.path / ".git").write_bytes(marker)
+    assert (place.open().path / "b.txt").read_text() == "half"
+
+
 def test_a_tree_whose_folder_was_removed_comes_back_with_its_commits(place: Place) -> None:
     tree = place.open()
     place.commit(tree, b_txt="half")

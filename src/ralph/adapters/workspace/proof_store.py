@@ -377,7 +377,7 @@ class GitProofStore:
             end
             for path in brought
             if beneath.read_link(place / path, place)
-            and (end := (place / path).resolve()).is_dir()
+            and (end := _end_of(place / path)).is_dir()
             and is_as_begun(self.top, path, end, self._manifest)
         )
         return Checkout(place, place / self.prefix, left_out=(*outside, *left), linked=tuple(linked))
@@ -523,6 +523,10 @@ def _forged(what: str) -> GitFailed:
     return GitFailed(
         message, hint="somebody wrote into the object store of the repository, or a disk is failing"
     )
+
+
+def _end_of(link: Path) -> Path:
+    return Path(os.path.realpath(link))  # Path.resolve raises RuntimeError for a circle of links
 
 
 def _leads_outside(path: str, target: str) -> bool:

@@ -169,9 +169,11 @@ class Worktrees:
         common = await self._git.run("rev-parse", "--git-common-dir")
         marker = _read(path / ".git")
         recorded = path / marker.removeprefix("gitdir:").strip()
-        own = (self._git.root / common.text / "worktrees" / recorded.name).resolve()
+        if not common.ok or not marker or "\0" in marker:
+            return False
+        own = _real(self._git.root / common.text / "worktrees" / recorded.name)
         place = Path(_read(own / "gitdir").strip()).parent
-        if not common.ok or not marker or place.name != path.name:
+        if place.name != path.name:
             return False
         if not _same(recorded, own):
             beneath.write_atomic(path / ".git", b"gitdir: " + os.fsencode(own) + b"\n", path)
@@ -254,7 +256,11 @@ def _is_being_made(lock: Path) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
+    return _real(one) == _real(other)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # Path.resolve raises RuntimeError for a circle of links
 
 
 def _move_away(ignored: Sequence[str], source: Path, place: Path, users: Path) -> tuple[str, ...]:
