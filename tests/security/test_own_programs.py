@@ -335,6 +335,14 @@ def test_a_folder_on_path_is_read_only_and_the_head_says_so(confined: Project, t
 
 
 @needs_bwrap
+def test_a_circle_of_links_on_the_way_to_a_folder_on_path_is_no_crash(confined: Project) -> None:
+    confined.agent([{"run": "ln -s later later"}, {"say": "not yet"}], [{"say": DONE}])
+    path = f"{confined.root}/later/bin{os.pathsep}{confined.env()['PATH']}"
+    ran = confined.ralph("run", "-p", PROMPT, "--sandbox", "-m", "2", check=0, PATH=path)
+    assert "Iteration 2" in ran.stderr
+
+
+@needs_bwrap
 def test_a_workspace_that_is_on_path_itself_is_refused(confined: Project) -> None:
     confined.agent([{"say": DONE}])
     path = f"{confined.root}{os.pathsep}{confined.env()['PATH']}"

@@ -101,6 +101,11 @@ def is_true(look: Callable[[], bool]) -> bool:
         return False
 
 
+def real_path(path: Path) -> Path:
+    """Where it leads. ``Path.resolve`` raises RuntimeError for a circle of links, which an agent may have made."""
+    return type(path)(os.path.realpath(path))
+
+
 def _sync_folder(folder: int) -> None:
     """Make the new name durable, where a directory can be opened."""
     from contextlib import suppress

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ralph.adapters.files import is_true
+from ralph.adapters.files import is_true, real_path
 from ralph.adapters.git_folders import (
     MARKER,
     GitFolders,
@@ -74,4 +74,4 @@ def _demands(folders: GitFolders) -> Iterator[Demand]:
 
 
 def _is_same(folder: Path, top: Path) -> bool:
-    return is_true(folder.exists) and folder.resolve() == top.resolve()
+    return is_true(folder.exists) and real_path(folder) == real_path(top)

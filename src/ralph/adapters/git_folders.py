@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ralph.adapters.files import is_true, read_whole
+from ralph.adapters.files import is_true, read_whole, real_path
 from ralph.domain.text.git_config import parse_git_config
 
 MARKER = ".git"
@@ -36,7 +36,7 @@ def git_folders(start: Path) -> GitFolders | None:
     if top is None:
         return None
     marker = top / MARKER
-    own = marker.resolve() if marker.is_dir() else _worktree_folder(marker)
+    own = real_path(marker) if marker.is_dir() else _worktree_folder(marker)
     return None if own is None else GitFolders(top, own, _common_folder(own))
 
 
@@ -70,7 +70,7 @@ def _worktree_folder(marker: Path) -> Path | None:
     if not text.startswith("gitdir:"):
         return None
     folder = marker.parent / text.removeprefix("gitdir:").strip()
-    return folder.resolve() if folder.is_dir() else None
+    return real_path(folder) if folder.is_dir() else None
 
 
 def _common_folder(own: Path) -> Path:
@@ -78,7 +78,7 @@ def _common_folder(own: Path) -> Path:
     if own.parent.name != WORKTREES:
         return own
     named = read_whole(own / "commondir", _MARKER_BYTES)
-    return own if named is None else (own / named.decode(errors="surrogateescape").strip()).resolve()
+    return own if named is None else real_path(own / named.decode(errors="surrogateescape").strip())
 
 
 def entries(config: Path) -> Iterator[tuple[str, str]]:

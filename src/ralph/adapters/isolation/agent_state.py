@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ralph.adapters.files import make_private_folder
+from ralph.adapters.files import make_private_folder, real_path
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.record import SESSIONS
 from ralph.adapters.isolation.sandbox import Site
@@ -38,20 +38,20 @@ class AgentState:
 
 
 def survey_state(site: Site, needs: AgentNeeds) -> AgentState:
-    home = site.home.resolve()
+    home = real_path(site.home)
     places: list[Place] = []
     copies: list[Place] = []
     sources: list[Path] = []
     for name in needs.state:
         places.append(Place(home / name, How.HIDDEN))
-        sources.append((home / name).resolve())
+        sources.append(real_path(home / name))
         for place, is_copy, is_link in _entries(home, name, needs):
             (copies if is_copy else places).append(place)
             sources += [place.real] if is_link else []
     for name in needs.copied:
         if (path := home / name).is_file() and os.access(path, os.R_OK):
-            copies.append(Place(path, How.PROTECTED, path.resolve()))
-            sources.append(path.resolve())
+            copies.append(Place(path, How.PROTECTED, real_path(path)))
+            sources.append(real_path(path))
     for name in needs.sessions:
         places.append(Place(home / name, How.WRITABLE, _session_folder(site, name)))
     return AgentState(tuple(places), tuple(copies), tuple(sources))
@@ -62,7 +62,7 @@ def make_session_folders(site: Site, needs: AgentNeeds) -> None:
         folder = _session_folder(site, name)
         for path in (folder.parent, folder):  # a repository may bring it along
             if path.is_symlink():
-                message = f"{path} leads to {path.resolve()}: an agent would write its sessions there"
+                message = f"{path} leads to {real_path(path)}: an agent would write its sessions there"
                 raise ConfigError(message, hint="remove the link")
         make_private_folder(folder)
 
@@ -79,13 +79,13 @@ def pack(copies: Iterable[Place]) -> bytes:
 
 def _session_folder(site: Site, name: str) -> Path:
     """Not nested: what one agent may write is not above what another one may."""
-    return site.state_folder.resolve() / SESSIONS / name.replace("/", "+")
+    return real_path(site.state_folder) / SESSIONS / name.replace("/", "+")
 
 
 def _entries(home: Path, name: str, needs: AgentNeeds) -> Iterator[tuple[Place, bool, bool]]:
     """(What is shown of the user's folder, whether it is to be copied, whether it is a link)."""
     try:
-        entries = [*os.scandir((home / name).resolve())]
+        entries = [*os.scandir(real_path(home / name))]
     except OSError:
         return
     for entry in entries:
@@ -94,7 +94,7 @@ def _entries(home: Path, name: str, needs: AgentNeeds) -> Iterator[tuple[Place, 
             continue
         with suppress(OSError, RuntimeError):  # we may not look at it, or it is a circle of links
             is_link = entry.is_symlink()
-            real = Path(entry.path).resolve() if is_link else Path(entry.path)
+            real = real_path(Path(entry.path)) if is_link else Path(entry.path)
             if entry.is_file() and os.access(real, os.R_OK):
                 how = How.WRITABLE if below in needs.login else How.PROTECTED
                 is_small = entry.stat().st_size <= _LARGEST_COPY

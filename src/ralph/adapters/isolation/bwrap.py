@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.adapters.files import read_whole, write_private
+from ralph.adapters.files import read_whole, real_path, write_private
 from ralph.adapters.isolation.agent_state import make_session_folders, pack, survey_state
 from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process, usual_limits
 from ralph.adapters.isolation.machine import GIT_SETTINGS
@@ -111,7 +111,7 @@ class BwrapSandbox:
         return Expected(
             workspace=str(self._site.workspace),
             environ=environ,
-            hidden=tuple(str(path) for path in (self._site.home.resolve(), Path("/tmp")) if path in hidden),  # noqa: S108
+            hidden=tuple(str(path) for path in (real_path(self._site.home), Path("/tmp")) if path in hidden),  # noqa: S108
             readonly=("/", "/etc", "/usr"),
             namespaces=frozenset({"user", "pid", "ipc", "uts", "net", "mnt"}),
             variables=frozenset(variables),
@@ -144,7 +144,7 @@ class BwrapSandbox:
     def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:
         make_session_folders(self._site, self._needs)
         dropped = [argument for name in sorted(self._site.outer_variables()) for argument in ("-u", name)]
-        cwd = command.cwd.resolve()
+        cwd = real_path(command.cwd)
         found = places(self._site, self._policy, self._needs)
         same = [f"--same={witness}" for witness in witnesses(self._as_shown(found), self._folder / _EMPTY)]
         arguments = (
@@ -243,7 +243,7 @@ class BwrapSandbox:
 
     def _room_in(self, folder: Path) -> tuple[str, ...]:
         # Both options came with the same version of bubblewrap, but for one.
-        return self._limiter.room_in(folder, self._site.home.resolve()) if self._can_disable_userns else ()
+        return self._limiter.room_in(folder, real_path(self._site.home)) if self._can_disable_userns else ()
 
     def _first_program(self) -> Iterator[str]:
         yield from (os.path.realpath(sys.executable), "-I", "-S", f"{_OURS}/inside.pyc")
@@ -259,7 +259,7 @@ class BwrapSandbox:
 def _git_settings(home: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
     """Copies in ``folder`` of those that hold passwords or tokens, without them."""
     for number, name in enumerate(GIT_SETTINGS):
-        path, copy = (home / name).resolve(), folder / f"git{number}"
+        path, copy = real_path(home / name), folder / f"git{number}"
         text = os.fsdecode(read_whole(path, _LARGEST_SETTINGS) or b"")
         shown = without_secrets(text)
         if shown != text:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
+from ralph.adapters.files import real_path
 from ralph.adapters.isolation.agent_state import make_session_folders, survey_state
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.places import project_places
@@ -50,7 +51,7 @@ class ContainerSandbox:
         self._needs = site.needs
         self._program = _program(site) or _PROGRAMS[-1]
         self._is_rootless = False
-        self.name = sandbox_name(str(site.workspace.resolve()))
+        self.name = sandbox_name(str(real_path(site.workspace)))
         project_places(site, policy, self._needs)
 
     @property
@@ -102,7 +103,7 @@ class ContainerSandbox:
         environment = carry(inside)
         variables = [f"--env={name}" for name in sorted({*environment, "RALPH_RUN_ID", "RALPH_SPAWN_ID"})]
         stdin = ("--interactive",) if command.stdin is not None else ()
-        cwd = f"--workdir={command.cwd.resolve()}"
+        cwd = f"--workdir={real_path(command.cwd)}"
         entered = argv_inside(self._site, command, inside)
         argv = (self._program, "exec", *stdin, cwd, *variables, self.name, *entered)
         return replace(command, argv=argv, environment=environment)
@@ -124,10 +125,10 @@ class ContainerSandbox:
         await ask(runner, self._program, "rm", "--force", self.name)
 
     def _run_arguments(self) -> tuple[str, ...]:
-        home, limits = self._site.home.resolve(), self._policy.limits
+        home, limits = real_path(self._site.home), self._policy.limits
         arguments = ["--detach", f"--name={self.name}", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
         arguments += [f"--tmpfs={home}:rw,mode=1777", f"--env=HOME={home}"]
-        arguments += [f"--workdir={self._site.workspace.resolve()}"]
+        arguments += [f"--workdir={real_path(self._site.workspace)}"]
         if self._program.endswith("podman"):
             arguments.append("--userns=keep-id" if os.geteuid() else "--user=0:0")
         elif not self._is_rootless:

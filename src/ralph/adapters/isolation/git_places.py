@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.adapters.files import real_path
 from ralph.adapters.git_folders import (
     MARKER,
     WORKTREES,
@@ -111,20 +112,20 @@ def _in_the_project(config: Path, top: Path, *more: Path) -> Iterator[Path]:
     """Hooks and included configuration among the project's files, where some tools keep them, or in ``more``."""
     parts = [config, *included(config)]
     for part in parts[1:]:
-        if {top, *more} & {*part.resolve().parents}:
+        if {top, *more} & {*real_path(part).parents}:
             _refuse_link(part)
             if not part.exists() and part.parent.is_dir():
                 part.touch()  # or the agent could
             if part.is_file():
-                yield part.resolve()
+                yield real_path(part)
     for key, value in (entry for part in parts for entry in entries(part)):
         if key == "core.hookspath" and value:
             folder = top / expand(value)
-            if top in folder.resolve().parents:
+            if top in real_path(folder).parents:
                 _refuse_link(folder)
                 folder.mkdir(parents=True, exist_ok=True)
             if folder.is_dir():
-                yield folder.resolve()
+                yield real_path(folder)
 
 
 def _refuse_link(path: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from ralph.adapters.files import is_true
+from ralph.adapters.files import is_true, real_path
 from ralph.adapters.isolation.place import How, Place, as_places, is_in, is_redirectable
 from ralph.adapters.isolation.sandbox import Site
 
@@ -47,7 +47,7 @@ _OF_AN_INSTALLATION = ("bin", "include", "lib", "lib64", "libexec", "pyvenv.cfg"
 
 def machine_places(site: Site, writable: Iterable[Path]) -> list[Place]:
     """``writable``: where an agent could have made links."""
-    home = site.home.resolve()
+    home = real_path(site.home)
     hidden = _hidden(home, Path(site.own.environment.get("HOME") or "/root"))
     tools = [*_tools(site, home, hidden, [*writable])]
     secrets = (*_readable_secrets(), *_secrets_among_tools(home))
@@ -56,7 +56,7 @@ def machine_places(site: Site, writable: Iterable[Path]) -> list[Place]:
 
 def _hidden(*homes: Path) -> list[Path]:
     """``homes``: the agent's and our own. They differ if the settings give the agent another one."""
-    real = (home.resolve() for home in homes)
+    real = (real_path(home) for home in homes)
     candidates = dict.fromkeys((*(Path(name) for name in (*_PRIVATE, *_HOMES)), *real))
     return [path for path in candidates if path.is_dir() and not path.is_symlink()]
 
@@ -103,16 +103,16 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
         program = Path(found)
         candidates.append(program.parent)
         if not is_redirectable(program, writable):
-            candidates.append(program.resolve().parent)
+            candidates.append(real_path(program).parent)
     for candidate in dict.fromkeys(candidates):
         if not candidate.is_absolute() or not is_true(candidate.exists):
             continue
-        path = candidate.resolve()
+        path = real_path(candidate)
         is_hidden = any(is_in(path, folder) for folder in hidden)
         is_uncovering = any(is_in(folder, path) for folder in hidden)
         if is_hidden and not is_uncovering and not is_redirectable(candidate, writable):
             yield Place(path, How.READABLE)
-            by_link = candidate.parent.resolve() / candidate.name
+            by_link = real_path(candidate.parent) / candidate.name
             if by_link != path and any(is_in(by_link, folder) for folder in hidden):
                 yield Place(by_link, How.READABLE, path)
 
@@ -120,4 +120,4 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
 def _secrets_among_tools(home: Path) -> Iterator[Path]:
     for pattern in _SECRETS_AMONG_TOOLS:
         with contextlib.suppress(OSError):  # a folder that may not be searched shows nothing inside either
-            yield from (path.resolve() for path in home.glob(pattern))
+            yield from (real_path(path) for path in home.glob(pattern))

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from ralph.adapters.files import real_path
 from ralph.adapters.git_folders import entries, git_folders, included, user_configs, without_subsection
 from ralph.domain.sandbox.own_git import RUNS_NOTHING
 from ralph.domain.text.safe_text import clean_line
@@ -174,11 +175,11 @@ def _in_workspace(command: str, workspace: Path) -> Path | None:
         words = shlex.split(command, comments=False)
     except ValueError:
         words = command.split()
-    top = workspace.resolve()
+    top = real_path(workspace)
     for word in words:
         try:
             path = top / Path(word).expanduser()
-            if path.is_file() and top in (path.parent.resolve() / path.name).parents:
+            if path.is_file() and top in (real_path(path.parent) / path.name).parents:
                 return path
         except (OSError, ValueError, RuntimeError):  # not a path
             continue

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from ralph.adapters.files import real_path
 from ralph.adapters.isolation.place import How, Place, deepest
 from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.own_programs import OwnPrograms, links_to
@@ -24,7 +25,7 @@ _OFF_PATH = "take it off PATH for this run, or use --no-sandbox"
 
 def own_places(site: Site, found: Iterable[Place]) -> list[Place]:
     """What must be read-only although ``found`` shows it writable. Raises ConfigError if it cannot be."""
-    covers, workspace = [*found], site.workspace.resolve()
+    covers, workspace = [*found], real_path(site.workspace)
     for path in _ralph():
         for link in links_to(str(path)):
             if _is_writable(Path(link), covers):
@@ -33,7 +34,7 @@ def own_places(site: Site, found: Iterable[Place]) -> list[Place]:
     protected: list[Place] = []
     for why, hint, paths in _reasons(site.own):
         for path in paths:
-            real = path.resolve()
+            real = real_path(path)
             if not real.exists() or not _is_writable(real, covers):
                 continue
             if real == workspace:
@@ -49,7 +50,7 @@ def own_notes(site: Site, found: Iterable[Place]) -> Iterator[str]:
     protected = {place.path for place in covers if place.how is How.PROTECTED}
     for why, _, paths in _reasons(site.own):
         for path in paths:
-            real = path.resolve()
+            real = real_path(path)
             if not told.isdisjoint((real, *real.parents)):
                 continue
             if real in protected:

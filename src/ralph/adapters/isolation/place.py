@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from ralph.adapters.files import real_path
+
 
 class How(IntEnum):
     """If a path has two, the higher one wins."""
@@ -54,7 +56,7 @@ def is_redirectable(path: Path, writable: Iterable[Path]) -> bool:
     """Whether anyone who may write to ``writable`` decides where ``path`` leads."""
     folders = {*writable}
     for step in (path, *path.parents):
-        real = step.parent.resolve()
+        real = real_path(step.parent)
         if real in folders or not folders.isdisjoint(real.parents):
             return True
     return False

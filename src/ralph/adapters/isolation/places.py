@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ralph.adapters.files import is_true
+from ralph.adapters.files import is_true, real_path
 from ralph.adapters.isolation.agent_state import survey_state
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.machine import machine_places
@@ -30,7 +30,7 @@ def places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place,
 
 def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tuple[Place, ...]:
     """What belongs to the project, the agent and the lists in the settings: the same for every sandbox."""
-    workspace, home = site.workspace.resolve(), site.home.resolve()
+    workspace, home = real_path(site.workspace), real_path(site.home)
     _require_confinable(workspace, home, "the workspace")
     found = as_places(
         How.READABLE, (path for name in needs.readonly if is_true((path := home / name).exists))
@@ -70,14 +70,14 @@ def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator
     seen: set[Path] = set()
     for path in paths:
         for step in (*reversed(path.parents), path):
-            place = step.parent.resolve() / step.name
+            place = real_path(step.parent) / step.name
             if (
                 is_true(step.is_symlink)
                 and place not in seen
                 and any(is_in(place, folder) for folder in covered)
             ):
                 seen.add(place)
-                yield place, step.resolve()
+                yield place, real_path(step)
 
 
 def _in_order(found: Iterable[Place]) -> tuple[Place, ...]:
@@ -121,7 +121,7 @@ def _listed(written: Iterable[str], site: Site, key: str, writable: Iterable[Pat
 
 def _target(path: Path, writable: Iterable[Path], what: str) -> Path:
     """Where it leads. Raises ConfigError if a link that an agent could have made leads out of what is writable."""
-    folders, end = [*writable], path.resolve()
+    folders, end = [*writable], real_path(path)
     if is_redirectable(path, folders) and not any(is_in(end, folder) for folder in folders):
         message = f"{what} leads to {end}, through a link where the agent may write"
         raise ConfigError(message, hint="remove the link, or give the real path")

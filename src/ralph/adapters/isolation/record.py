@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ralph.adapters.files import real_path
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.sandbox import Site
 
@@ -24,8 +25,8 @@ _MOST_LINKS = 500
 
 def record_places(site: Site, workspace: Path) -> Iterator[Place]:
     if (marker := workspace / _MARKER).exists():
-        yield Place(marker.resolve(), How.PROTECTED)
-    for folder in {site.state_folder.resolve(), (workspace / STATE_FOLDER).resolve()}:
+        yield Place(real_path(marker), How.PROTECTED)
+    for folder in {real_path(site.state_folder), real_path(workspace / STATE_FOLDER)}:
         if not folder.is_dir():
             continue
         yield Place(folder, How.CLOSED)
@@ -33,14 +34,14 @@ def record_places(site: Site, workspace: Path) -> Iterator[Place]:
             if not entry.is_symlink():
                 yield Place(folder / entry.name, How.PROTECTED)
         run = folder / _RUNS / site.run_id
-        if run.is_dir() and run.resolve() == run:
+        if run.is_dir() and real_path(run) == run:
             yield Place(run, How.PROTECTED)
             if (request := run / "request.json").is_file():
                 yield Place(request, How.MASKED)
         # For sandboxes that can only show the folder as a whole.
         for name in ("settings.local.json", "ralph.db"):
             if (path := folder / name).is_file():
-                yield Place(path.resolve(), How.MASKED)
+                yield Place(real_path(path), How.MASKED)
 
 
 def record_links(folder: Path) -> Iterator[tuple[str, Path]]:

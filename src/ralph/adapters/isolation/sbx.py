@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
+from ralph.adapters.files import real_path
 from ralph.adapters.git import Git
 from ralph.adapters.isolation.place import How
 from ralph.adapters.isolation.places import project_places
@@ -61,7 +62,7 @@ class SbxSandbox:
         # Logged in through sbx, and with its own folders inside: only its variables matter here.
         self._needs = AgentNeeds(env=site.needs.env)
         # sbx allows no underscores in names.
-        self.name = sandbox_name(str(site.workspace.resolve())).replace("_", "-")
+        self.name = sandbox_name(str(real_path(site.workspace))).replace("_", "-")
         self._identity: dict[str, str] = {}
         self._keys = {name: service for name, service in _SERVICES.items() if self._has_key(name)}
         project_places(site, policy, self._needs)
@@ -107,7 +108,7 @@ class SbxSandbox:
         passed = sorted({*environment, "RALPH_RUN_ID", "RALPH_SPAWN_ID"})
         variables = [argument for name in passed for argument in ("--env", name)]
         stdin = ("--interactive",) if command.stdin is not None else ()
-        where = ("--workdir", str(command.cwd.resolve()))
+        where = ("--workdir", str(real_path(command.cwd)))
         entered = argv_inside(self._site, command, inside)
         argv = (self._program, "exec", *stdin, *where, *variables, self.name, *entered)
         return replace(command, argv=argv, environment=environment)
@@ -136,7 +137,7 @@ class SbxSandbox:
     def _create(self) -> Sequence[str]:
         limits = self._policy.limits
         memory = ("--memory", f"{-(-limits.memory // 2**20)}m") if limits.memory else ()
-        workspace = self._site.workspace.resolve()
+        workspace = real_path(self._site.workspace)
         found = [
             place
             for place in project_places(self._site, self._policy, self._needs)

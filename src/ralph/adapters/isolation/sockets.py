@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ralph.adapters.files import real_path
 from ralph.adapters.isolation.place import How, Place, deepest, is_in
 
 _TABLE = Path("/proc/net/unix")
@@ -41,7 +42,7 @@ def _open_sockets(workspace: Path) -> set[Path]:
     found: set[Path] = set()
     for candidate in candidates:
         with suppress(OSError, RuntimeError, ValueError):  # it cannot be examined, or is a circle of links
-            path = candidate.resolve()
+            path = real_path(candidate)
             if stat.S_ISSOCK(path.stat().st_mode) and _can_be_reached(path):
                 found.add(path)
     return found

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from ralph.adapters.files import real_path
 from ralph.adapters.isolation.place import How
 from ralph.adapters.isolation.places import project_places
 from ralph.adapters.isolation.programs import ask, is_name, unpack
@@ -105,7 +106,7 @@ class SrtSandbox:
         return sorted({str(replace(rule, port=None)) for rule in rules})
 
     def _settings(self) -> dict[str, object]:
-        home = self._site.home.resolve()
+        home = real_path(self._site.home)
         found = project_places(self._site, self._policy, self._needs)
         hidden = [str(home / name) for name in _SECRETS_IN_HOME]
         hidden += [str(place.path) for place in found if place.how is How.MASKED]

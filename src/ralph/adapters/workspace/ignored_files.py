@@ -10,7 +10,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from ralph.adapters import beneath
-from ralph.adapters.files import NotPlain
+from ralph.adapters.files import NotPlain, real_path
 from ralph.domain.proof.protection import is_read_from_below
 
 ASKED_FOR_BY = {
@@ -93,7 +93,7 @@ def bring(top: Path, ignored: Iterable[str], manifest: Manifest, place: Path) ->
     left: list[str] = []
     for path, is_installed in _walk(top, ignored):
         if is_installed:
-            end = (top / path).resolve()
+            end = real_path(top / path)
             is_trusted = is_as_begun(top, path, end, manifest)
             brought += _link(end, place / path, path, place) if is_trusted else []
         else:
@@ -126,7 +126,7 @@ def _children(folder: Path) -> Iterator[str]:
 
 def _place_behind(top: Path, path: str) -> str:
     """Of a folder of programs that is a link. Empty: it is none."""
-    end = (top / path).resolve()
+    end = real_path(top / path)
     return f"folder {end}" if end != top / path else ""
 
 

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ralph.adapters import beneath
-from ralph.adapters.files import make_private_folder, read_whole, write_atomic, write_private
+from ralph.adapters.files import make_private_folder, read_whole, real_path, write_atomic, write_private
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.ignored_files import (
     bring,
@@ -377,7 +377,7 @@ class GitProofStore:
             end
             for path in brought
             if beneath.read_link(place / path, place)
-            and (end := _end_of(place / path)).is_dir()
+            and (end := real_path(place / path)).is_dir()
             and is_as_begun(self.top, path, end, self._manifest)
         )
         return Checkout(place, place / self.prefix, left_out=(*outside, *left), linked=tuple(linked))
@@ -523,10 +523,6 @@ def _forged(what: str) -> GitFailed:
     return GitFailed(
         message, hint="somebody wrote into the object store of the repository, or a disk is failing"
     )
-
-
-def _end_of(link: Path) -> Path:
-    return Path(os.path.realpath(link))  # Path.resolve raises RuntimeError for a circle of links
 
 
 def _leads_outside(path: str, target: str) -> bool:

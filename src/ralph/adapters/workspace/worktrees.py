@@ -11,7 +11,7 @@ from pathlib import Path
 from time import time
 
 from ralph.adapters import beneath
-from ralph.adapters.files import make_private_folder
+from ralph.adapters.files import make_private_folder, real_path
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.nested_repositories import unsaved_repositories
 from ralph.adapters.workspace.repository_lock import RepositoryLock, lock_folder
@@ -171,7 +171,7 @@ class Worktrees:
         recorded = path / marker.removeprefix("gitdir:").strip()
         if not common.ok or not marker or "\0" in marker:
             return False
-        own = _real(self._git.root / common.text / "worktrees" / recorded.name)
+        own = real_path(self._git.root / common.text / "worktrees" / recorded.name)
         place = Path(_read(own / "gitdir").strip()).parent
         if place.name != path.name:
             return False
@@ -256,11 +256,7 @@ def _is_being_made(lock: Path) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    return _real(one) == _real(other)
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))  # Path.resolve raises RuntimeError for a circle of links
+    return real_path(one) == real_path(other)
 
 
 def _move_away(ignored: Sequence[str], source: Path, place: Path, users: Path) -> tuple[str, ...]:
