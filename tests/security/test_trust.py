@@ -194,6 +194,16 @@ def test_the_question_shows_all_and_is_asked_once(clone: Path) -> None:
     assert "not trusted" not in ralph(clone, "run", "-p", "x", "-m", "1").stderr
 
 
+def test_a_yes_counts_also_where_it_cannot_be_remembered(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+    _, shown = on_terminal(clone, "y", "run", "-p", "x", "-m", "1")
+    assert "the next run asks again" in shown
+    assert has_run(clone)
+
+
 def test_a_change_is_asked_about_and_marked(clone: Path) -> None:
     settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
     assert ralph(clone, "trust", "--yes").returncode == 0

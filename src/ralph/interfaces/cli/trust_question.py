@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ralph.errors import UntrustedProject
+from ralph.errors import StoreError, UntrustedProject
 from ralph.interfaces.cli.options import is_trust_given
 
 if TYPE_CHECKING:
@@ -33,7 +33,12 @@ def require_trust(settings: Loaded | Sources, more: Sequence[Demand] = ()) -> No
     if not ask(standing):
         message = f"{standing.project} is not trusted: nothing was run"
         raise UntrustedProject(message, hint="`ralph trust` asks again")
-    trust(standing)
+    try:
+        trust(standing)
+    except StoreError as error:  # no home, or one that cannot be written: the answer counts all the same
+        import click
+
+        click.echo(f"ralph: {error}; the next run asks again", err=True)
 
 
 def ask(standing: Standing) -> bool:
