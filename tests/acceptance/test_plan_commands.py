@@ -115,6 +115,14 @@ def test_a_plan_directory_out_of_the_project_is_refused(
     assert [path.name for path in outside.iterdir()] == ["tasks.json"]
 
 
+def test_a_plan_directory_that_is_a_circle_of_links_is_reported(project: Project) -> None:
+    (project.root / "ralph").symlink_to("ralph")
+    for command in ("status", "check", "new"):
+        ran = project.ralph("plan", command)
+        assert ran.returncode in (2, 4)
+        assert "internal error" not in ran.stderr
+
+
 def test_a_plan_directory_that_is_a_file_is_refused(project: Project) -> None:
     (project.root / "ralph").write_text("x")
     assert "is not a directory" in project.ralph("plan", "new", check=2).stderr

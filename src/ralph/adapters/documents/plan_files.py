@@ -13,7 +13,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from ralph.adapters import beneath
-from ralph.adapters.files import make_private_folder
+from ralph.adapters.files import make_private_folder, real_path
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker
 from ralph.domain.plan.document import LARGEST_CHARS
 from ralph.errors import StoreError, UsageError
@@ -35,7 +35,7 @@ Write = Callable[[Path, str | bytes], None]
 def plan_folder(root: Path, ralph_dir: Path | None) -> Path:
     """The plan's folder; it must be inside the project, even through links."""
     folder = root / (ralph_dir or DEFAULT_FOLDER)
-    resolved, top = folder.resolve(), root.resolve()
+    resolved, top = real_path(folder), real_path(root)
     if not resolved.is_relative_to(top) or resolved == top:
         message = f"the plan directory {folder} is not inside the project {root}"
         raise UsageError(message, hint="give --ralph-dir a directory inside the project")
