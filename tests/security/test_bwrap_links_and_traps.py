@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ralph.adapters.isolation.git_places import remove_common_dir
 from ralph.adapters.isolation.outside import GitTraps
 from ralph.errors import ConfigError
 
@@ -139,7 +141,6 @@ TRAPS = {
     "hook": ("ln -s hooks/pre-commit .git/ORIG_HEAD", ".git/ORIG_HEAD"),
     "pipe": ("mkfifo .git/MERGE_MSG", ".git/MERGE_MSG"),
     "objects": ("ln -s ~ .git/objects/ff", ".git/objects/ff"),
-    "common": ("mkdir evil; echo ../evil > .git/commondir", ".git/commondir"),
 }
 
 
@@ -160,9 +161,69 @@ def test_traps_in_gits_folder_are_found_told_and_removed(sandboxed: Sandboxed, n
     assert not (sandboxed.home / ".profile").exists()
 
 
+FAKE_CONFIG = "[core]\n\tfsmonitor = touch $HOME/ESCAPED; false\n"
+
+
+def test_git_cannot_be_sent_elsewhere_for_its_configuration(sandboxed: Sandboxed) -> None:
+    """Not even while the agent works, or if ralph is killed then: the user's own git is used meanwhile."""
+    workspace, seen = sandboxed.workspace, sandboxed.home / "ESCAPED"
+    sandboxed.shell(
+        f"""
+        mkdir -p .git/evil/objects .git/evil/refs; printf '{FAKE_CONFIG}' > .git/evil/config
+        echo evil > .git/commondir; rm -f .git/commondir; mv .git/commondir .git/c; ln -sf evil/c .git/commondir
+        git commit -q --allow-empty -m inside && git branch new && git log -1
+        """
+    )
+    git(workspace, "status")
+    assert git(workspace, "log", "-1", "--format=%s") == "inside"
+    assert not seen.exists()
+    GitTraps(workspace, sandboxed.reports.append).require_none()
+    remove_common_dir(workspace)
+    assert not (workspace / ".git" / "commondir").exists()
+    assert git(workspace, "branch", "--list", "new").strip() == "new"
+
+
+@pytest.mark.parametrize("name", ["", "part"], ids=["top", "folder"])
+def test_the_workspace_does_not_become_a_repository_of_its_own(sandboxed: Sandboxed, name: str) -> None:
+    top, seen = sandboxed.workspace, sandboxed.home / "ESCAPED"
+    sandboxed.workspace = top / name
+    sandboxed.workspace.mkdir(exist_ok=True)
+    sandboxed.shell(
+        f"""
+        cp -r {top}/.git/objects {top}/.git/refs {top}/.git/HEAD . || cp -r {top}/.git/objects {top}/.git/refs .
+        printf '[core]\n\tworktree = .\n' > config; printf '{FAKE_CONFIG}' >> config
+        rm -f HEAD; rm -f {top}/.git/HEAD; printf 'ref: refs/heads/main\n' > HEAD
+        """
+    )
+    subprocess.run(["git", "status"], cwd=sandboxed.workspace, check=False, capture_output=True)
+    assert not seen.exists()
+
+
+def test_what_worktrees_share_is_data(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    main, seen = sandboxed.workspace, sandboxed.home / "ESCAPED"
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"))
+    sandboxed.workspace = tmp_path / "tree"
+    output = sandboxed.shell(
+        f"""
+        cd {main.as_posix()!r}/.git
+        for name in commondir lfs/x modules/e/config new config.worktree index HEAD worktrees/other/HEAD; do
+          mkdir -p "$(dirname $name)" 2>/dev/null; (echo evil > $name) 2>/dev/null && echo wrote $name
+        done
+        cd - >/dev/null; touch file; git add . && git commit -q -m inside && git branch new && git stash list
+        git rebase -q main && git log -1 --format=%s
+        """
+    )
+    assert "wrote" not in output
+    assert output.splitlines()[-1] == "inside"
+    assert git(main, "log", "-1", "--format=%s", "tree") == "inside"
+    git(main, "status")
+    assert not seen.exists()
+
+
 def test_traps_without_end_with_names_from_hell_do_no_harm(sandboxed: Sandboxed) -> None:
     script = """
 import os
+import subprocess
 os.chdir(".git")
 for number in range(200):
     os.symlink("/x", b"\\x1b[2J\\xff\\n%d" % number)

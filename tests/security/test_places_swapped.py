@@ -10,7 +10,7 @@ import pytest
 
 from ralph.domain.loop.session_report import Ending
 
-from .conftest import Sandboxed, git
+from .conftest import Sandboxed
 from .test_sandbox_probe import install
 
 SWAP = """\
@@ -41,14 +41,10 @@ def make_submodule(repository: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["hooks", "config", "branches", "."])
 @pytest.mark.parametrize("is_relative", [True, False], ids=["relative", "absolute"])
-@pytest.mark.parametrize("is_worktree", [False, True], ids=["checkout", "worktree"])
 def test_nothing_that_was_swapped_in_is_seen(
-    sandboxed: Sandboxed, tmp_path: Path, name: str, is_relative: bool, is_worktree: bool
+    sandboxed: Sandboxed, tmp_path: Path, name: str, is_relative: bool
 ) -> None:
     place = Path(os.path.normpath(make_submodule(sandboxed.workspace) / name))
-    if is_worktree:
-        git(sandboxed.workspace, "worktree", "add", "-q", str(tmp_path / "tree"))
-        sandboxed.workspace = tmp_path / "tree"
     target = sandboxed.home / ".ssh" / "id_ed25519" if name == "config" else sandboxed.home
     swap(sandboxed, tmp_path, place, os.path.relpath(target, place.parent) if is_relative else target)
     look = f'cat "{place}" "{place}"/*/* "{place}"/.ssh/* "{sandboxed.home}"/.ssh/*'

@@ -1,7 +1,8 @@
 """Where git keeps what it *runs*: hooks and configuration. An agent may commit, but not change these.
 
 The rest of git's own folder is writable. Configuration and hooks alone decide what ralph or the user runs later,
-outside, so these are read-only, and so are the files that say where they are.
+outside, so these are read-only, and so are the files that say where they are. What worktrees share is read-only but for
+data: ralph's own git, and other agents, use it at the same time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.files import real_path
+from ralph.adapters.files import read_whole, real_path
 from ralph.adapters.git_folders import (
     MARKER,
     WORKTREES,
@@ -27,6 +28,10 @@ from ralph.errors import ConfigError
 
 # Two old ways to name a remote: a push to a repository of the agent would run its hooks.
 _FOLDERS = ("hooks", "branches", "remotes")
+# Of what worktrees share, all that is written for a commit.
+_DATA = ("objects", "refs", "logs", "reftable", "rr-cache", "lfs", "annex")
+_COMMON_DIR = "commondir"
+_ITSELF = ".\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,7 @@ class GitPlaces:
     """``top``: of the repository, if it is above the workspace. ``barred``: does not exist, and must not be created."""
 
     top: Path | None = None
+    readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     readonly: tuple[Path, ...] = ()
     barred: tuple[Path, ...] = ()
@@ -42,24 +48,25 @@ class GitPlaces:
 def git_places(workspace: Path) -> GitPlaces:
     """Of the repository that contains ``workspace``. The agent may not make one: it could not be trusted."""
     marker = workspace / MARKER
-    barred = () if is_marked(workspace) else (marker,)
+    barred = [] if is_marked(workspace) else [marker]
     _refuse_link(marker)
     found = git_folders(workspace)
     if found is None:
-        return GitPlaces(readonly=() if barred else (marker,), barred=barred)
+        return GitPlaces(readonly=() if barred else (marker,), barred=(*barred, *_bare_head(workspace)))
     top, own, common = found.top, found.own, found.common
-    writable = [common] if own == common else [common, own]
-    readonly = [*_running(common)]
+    readable, writable, readonly = [], [own], []
     if (top / MARKER).is_file():
         readonly.append(top / MARKER)
-    worktrees = common / WORKTREES
-    if own != common:
-        # The main checkout and all other worktrees, future ones too, are not this agent's work.
-        readonly += [path for name in ("HEAD", "index") if (path := common / name).exists()]
-        readonly += [path for name in ("commondir", "gitdir") if (path := own / name).exists()]
-        readonly += [*_configuration(own, common), *([worktrees] if worktrees in own.parents else [])]
-    elif worktrees.is_dir():
-        readonly += sorted(worktrees.iterdir())
+    if own == common:
+        readonly += [*_running(common), *_common_dir(common)]
+        if (worktrees := common / WORKTREES).is_dir():
+            readonly += sorted(worktrees.iterdir())
+    else:
+        (common / "logs").mkdir(exist_ok=True)  # git makes it, but for a first commit
+        readable.append(common)
+        writable += [path for name in _DATA if (path := common / name).is_dir()]
+        readonly += [path for name in (_COMMON_DIR, "gitdir") if (path := own / name).exists()]
+        readonly += _configuration(own, common)
     if (hidden := unexamined(common / "config")) is not None:
         message = f"{hidden} cannot be examined: it is too long, no plain file, or one of too many"
         raise ConfigError(message, hint="shorten git's configuration, or use --no-sandbox")
@@ -67,7 +74,19 @@ def git_places(workspace: Path) -> GitPlaces:
     for config in user_configs():  # a relative path there leads into every project
         readonly += (path for path in _in_the_project(config, top) if top in path.parents)
     above = top if top != workspace else None
-    return GitPlaces(above, tuple(writable), tuple(dict.fromkeys(readonly)), barred)
+    return GitPlaces(
+        above,
+        tuple(readable),
+        tuple(writable),
+        tuple(dict.fromkeys(readonly)),
+        (*barred, *_bare_head(workspace)),
+    )
+
+
+def _bare_head(workspace: Path) -> Iterator[Path]:
+    """A folder with a HEAD, objects and refs is a repository too, if there is no better one: the agent may break that."""
+    if not os.path.lexists(head := workspace / "HEAD"):
+        yield head
 
 
 def _running(folder: Path) -> Iterator[Path]:
@@ -81,6 +100,33 @@ def _running(folder: Path) -> Iterator[Path]:
     yield from _configuration(folder, folder)
     for submodule in _submodules(folder / "modules"):
         yield from _running(submodule)
+
+
+def _common_dir(folder: Path) -> Iterator[Path]:
+    """It says where git finds its configuration, and an agent could make one: so there is one, which leads nowhere else.
+
+    With it git takes no notice of ``core.worktree`` and ``core.bare``, so not where these count.
+    """
+    if {"core.worktree", "core.bare"} & {
+        key for key, value in entries(folder / "config") if value != "false"
+    }:
+        return
+    path = folder / _COMMON_DIR
+    if not os.path.lexists(path):
+        path.write_text(_ITSELF)
+    yield path
+
+
+def leads_to_itself(path: Path) -> bool:
+    """Whether it is a ``commondir`` as ralph puts it there."""
+    return read_whole(path, len(_ITSELF), follow=False) == _ITSELF.encode()
+
+
+def remove_common_dir(workspace: Path) -> None:
+    """If it is there, and ours."""
+    found = git_folders(workspace)
+    if found is not None and leads_to_itself(path := found.own / _COMMON_DIR):
+        path.unlink(missing_ok=True)
 
 
 def _submodules(modules: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ralph.adapters.files import real_path
 from ralph.adapters.git_folders import entries, git_folders, included, user_configs, without_subsection
+from ralph.adapters.isolation.git_places import leads_to_itself
 from ralph.domain.sandbox.own_git import RUNS_NOTHING
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError
@@ -86,12 +87,16 @@ def _traps(top: Path) -> Iterator[Path]:
             if is_repository and entry.name in _NOT_WRITTEN:
                 continue
             if not entry.is_dir(follow_symlinks=False):
-                if not entry.is_file(follow_symlinks=False) or (is_repository and entry.name == "commondir"):
+                if not entry.is_file(follow_symlinks=False) or (is_repository and _leads_away(entry)):
                     yield Path(entry.path)
             elif entry.name == _OBJECTS:
                 yield from _links(entry.path)
             else:
                 waiting.append(entry.path)
+
+
+def _leads_away(entry: os.DirEntry[str]) -> bool:
+    return entry.name == "commondir" and not leads_to_itself(Path(entry.path))
 
 
 def _links(objects: str) -> Iterator[Path]:

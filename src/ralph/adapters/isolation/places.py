@@ -53,6 +53,7 @@ def project_places(site: Site, policy: SandboxPolicy, needs: AgentNeeds) -> tupl
     git = git_places(workspace)
     if git.top is not None and not is_in(home, git.top):
         found.append(Place(git.top, How.READABLE))  # or everything outside the workspace would look deleted
+    found += as_places(How.READABLE, git.readable)
     found += as_places(How.WRITABLE, git.writable)
     found += as_places(How.PROTECTED, git.readonly)
     found += as_places(How.BARRED, git.barred)

@@ -33,7 +33,7 @@ FACTS: Final = AgentFacts(
     options=ALL_OPTIONS - {Option.MAX_TURNS},
     needs=AgentNeeds(
         state=(".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
-        login=(".local/share/opencode/auth.json", ".local/share/opencode/mcp-auth.json"),
+        # No login: an entry of auth.json can name an address whose configuration the user's sessions would obey.
         sessions=(".local/share/opencode",),  # one database; the user's programs and login are shown in it
         scratch=(
             ".local/share/opencode/*.db*",

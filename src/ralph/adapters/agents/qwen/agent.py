@@ -25,7 +25,7 @@ FACTS: Final = AgentFacts(
     options=ALL_OPTIONS,
     needs=AgentNeeds(
         state=(".qwen",),
-        login=(".qwen/oauth_creds.json",),
+        # No login: it also names the service that the user's sessions would talk to.
         sessions=(".qwen/projects", ".qwen/tmp", ".qwen/todos"),  # chats; memories too
         scratch=(
             ".qwen/*.lock",
