@@ -17,14 +17,15 @@ def settle_place(path: Path, what: str, root: Root, settings: Settings, profile:
 
     What is named where it writes must be there: it could have left a link in an earlier run, and so could a clone.
     """
-    real = Path(os.path.realpath(path))
+    real, plain = Path(os.path.realpath(path)), os.path.normpath(path.absolute())
     if asks_for_sandbox(settings, profile):
         from ralph.adapters.own_programs import OwnPrograms
 
         listed = listed_folders(root.workspace, settings, os.environ)
         reach = [os.path.realpath(folder) for folder in (root.workspace, *listed)]
         leaves = not any(real.is_relative_to(folder) for folder in reach)
-        if leaves and OwnPrograms(reach=reach).is_reached(str(path.absolute())):
+        by_link = OwnPrograms(reach=reach).is_reached(plain) or os.path.realpath(plain) != str(real)
+        if leaves and by_link:
             message = f"{what} {path} leads to {real}, through a link where the agent may write"
             raise UsageError(
                 message, hint="give the real path, or --no-sandbox; remove the link if it is not yours"
