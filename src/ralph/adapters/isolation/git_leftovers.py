@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ralph.adapters.files import read_plain, write_atomic
+from ralph.adapters import beneath
 from ralph.adapters.git_folders import WORKTREES, GitFolders, git_folders
 
 _LISTS = ("rebase-merge/git-rebase-todo", "sequencer/todo")
@@ -70,7 +70,7 @@ class GitLeftovers:
         lines = text.splitlines(keepends=True)
         kept = [line for line in lines if line in self._commands or not _COMMAND.match(line)]
         with contextlib.suppress(OSError):
-            write_atomic(file, b"".join(kept))
+            beneath.write_atomic(file, b"".join(kept))
             self._report(
                 "removed commands from the list of a rebase that the agent left: they would have run outside"
             )
@@ -90,7 +90,7 @@ class GitLeftovers:
             if not is_dropped:
                 kept.append(line)
         with contextlib.suppress(OSError):
-            write_atomic(file, b"".join(kept))
+            beneath.write_atomic(file, b"".join(kept))
             self._report(f"removed {_REPLACED} from git's folder: what you see would not be what you push")
 
 
@@ -148,6 +148,6 @@ def _version(file: Path) -> tuple[int, int, int] | None:
 
 def _read(file: Path) -> bytes | None:
     try:
-        return read_plain(file, _MOST_BYTES)
+        return beneath.read_plain(file, _MOST_BYTES)
     except OSError:
         return None
