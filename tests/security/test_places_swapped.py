@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,17 @@ case "$*" in *"the second"*) mv "{place}" "{place}.aside" && ln -s "{target}" "{
 code=$?
 case "$*" in *"the second"*) rm -f "{place}"; mv "{place}.aside" "{place}" ;; esac
 exit $code
+"""
+
+
+# What is left of a swap that is undone again once bubblewrap has mounted the place: where the link led.
+ASTRAY = """\
+import os, sys
+arguments = sys.argv[1:]
+if "the second" in arguments[-1]:
+    at = arguments.index({place!r})
+    arguments[at] = arguments[at + 1] = {target!r}
+os.execv({bwrap!r}, ["bwrap", *arguments])
 """
 
 
@@ -52,6 +64,19 @@ def test_nothing_that_was_swapped_in_is_seen(
     assert exit_.ending is Ending.EXITED
     assert "s3cret-value" not in output
     exit_, output = sandboxed.run("sh", "-c", f"{look}; echo the second")
+    assert exit_.code == 1, output
+    assert output.startswith("bwrap: "), output
+    assert "s3cret-value" not in output
+
+
+@pytest.mark.parametrize("name", ["hooks", "branches", "config"])
+def test_nor_if_it_is_swapped_back_at_once(sandboxed: Sandboxed, tmp_path: Path, name: str) -> None:
+    place = make_submodule(sandboxed.workspace) / name
+    home = str(sandboxed.home)
+    body = ASTRAY.format(place=str(place), target=home, bwrap=shutil.which("bwrap"))
+    install(tmp_path / "programs", body, interpreter=sys.executable)
+    sandboxed.environ["PATH"] = f"{tmp_path / 'programs'}:{sandboxed.environ['PATH']}"
+    exit_, output = sandboxed.run("sh", "-c", f'cat "{home}"/.ssh/*; echo the second')
     assert exit_.code == 1, output
     assert output.startswith("bwrap: "), output
     assert "s3cret-value" not in output

@@ -44,9 +44,10 @@ def main(arguments: list[str]) -> int:
         name, _, value = argument.partition("=")
         wanted.setdefault(name, []).append(value)
     command = arguments[end + 1 :]
+    mounted = mount_points() if "--same" in wanted else set()
     for witness in wanted.get("--same", ()):
         what, _, path = witness.partition(":")
-        if not is_same(what, path):
+        if path not in mounted or not is_same(what, path):
             sys.stderr.write(f"bwrap: {path} was replaced meanwhile\n")  # as all else that cannot be set up
             return _NOT_SET_UP
     end_first()
@@ -66,6 +67,15 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"cannot run {command[0]} in the sandbox: {error.strerror}\n")
         return _NOT_FOUND if isinstance(error, FileNotFoundError) else _CANNOT_EXECUTE
+
+
+def mount_points() -> set[str]:
+    """Something that was mounted elsewhere by way of a link is not at its own path."""
+    with open("/proc/self/mountinfo", "rb") as file:  # noqa: PTH123
+        points = [line.split(b" ", 5)[4] for line in file]
+    for code, char in ((b"\\040", b" "), (b"\\011", b"\t"), (b"\\012", b"\n"), (b"\\134", b"\\")):
+        points = [point.replace(code, char) for point in points]
+    return {os.fsdecode(point) for point in points}
 
 
 def is_same(what: str, path: str) -> bool:

@@ -1,7 +1,8 @@
 """What is mounted must be what was looked at.
 
 bubblewrap finds each place by its path again. Agents that work on one repository at a time share its git folder: one could
-swap a folder there for a link to home just before another's sandbox is set up. The first program inside compares.
+swap a folder there for a link to home just while another's sandbox is set up. The first program inside looks whether each
+is mounted at its own path, and is what it was.
 """
 
 from __future__ import annotations
