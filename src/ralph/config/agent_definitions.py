@@ -71,8 +71,8 @@ class Definitions(Named[DefinedAgentSettings]):
     def read(self, value: object, at: Reading) -> Mapping[str, DefinedAgentSettings]:
         read = super().read(value, at)
         if isinstance(value, Mapping):
-            for name, definition in read.items():
-                _check(name, definition, at.inside(name))
+            for name in filter(read.__contains__, value):  # not what cannot be a name
+                _check(name, read[name], at.inside(name))
         return read
 
 

@@ -61,6 +61,7 @@ def test_an_agent_is_described_by_what_differs_from_plain(tmp_path: Path) -> Non
         ({"claude": {"command": "x"}}, "agents.claude: is the name of an agent that ralph knows"),
         ({"a,b": {"command": "x"}}, "is not a valid name for an agent"),
         ({"a/b": {"command": "x"}}, "is not a valid name for an agent"),
+        ({"a\0b": {"command": "x"}}, "contains a character that cannot be passed to a program"),
         ({"mine": {"command": "x", "environment": {"A": 1}}}, "agents.mine.environment.A: expected a string"),
     ],
 )  # fmt: skip
