@@ -173,3 +173,21 @@ def test_a_plan_behind_a_link_is_on_no_board(ran: Project, precious: Path) -> No
     said = ran.ralph("plan", "check")
     assert SECRET not in said.stdout + said.stderr
     assert said.returncode != 0
+
+
+def test_a_clone_that_brings_a_link_to_another_projects_record_removes_nothing_there(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RALPH_TRUST")
+    project.agent([{"say": DONE}])
+    project.ralph("run", "-p", PROMPT, "--agent", "claude", "-m", "1", check=0)
+    [run] = (project.root / ".ralph" / "runs").iterdir()
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    (clone / ".ralph").symlink_to(project.root / ".ralph")
+    for command in (["prune", "--keep", "0"], ["rm", run.name]):
+        refused = project.ralph("runs", *command, "--yes", cwd=clone, check=2)
+        assert str(project.root) in refused.stderr
+    assert run.is_dir()
+    project.ralph("runs", "prune", "--keep", "0", "--yes", check=0)
+    assert not run.exists()

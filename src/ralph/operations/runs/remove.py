@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph.adapters.storage.run_removal import belongings, compact_record, remove_run
+from ralph.adapters.trust_store import is_sealed
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views import runs as rules
 from ralph.domain.views.runs import RunView
 from ralph.errors import RalphError, UsageError
+from ralph.operations.agreement import is_waived
 from ralph.operations.runs.read import RunRecord, require_record
 
 KEEP = 20
@@ -58,6 +61,7 @@ def _with_size(state_folder: Path, runs: Iterable[RunView]) -> list[Removable]:
 
 def remove_runs(state_folder: Path, runs: Sequence[Removable]) -> Removal:
     """Remove what can be removed; free the space unless a run is under way."""
+    _require_own(state_folder)
     problems: list[str] = []
     with require_record(state_folder) as record:
         for one in runs:
@@ -71,6 +75,16 @@ def remove_runs(state_folder: Path, runs: Sequence[Removable]) -> Removal:
     if removed and is_idle:
         compact_record(state_folder)
     return Removal(removed, problems)
+
+
+def _require_own(state_folder: Path) -> None:
+    """A clone can bring a link to the record of another project. Raises UsageError."""
+    if not state_folder.is_symlink() or is_waived(os.environ) or is_sealed(str(state_folder), os.environ):
+        return
+    message = f"{state_folder} is a link that ralph does not know"
+    raise UsageError(
+        message, hint=f"remove runs in {Path(os.path.realpath(state_folder)).parent}, where they are"
+    )
 
 
 def _require_ended(record: RunRecord, run_id: str) -> None:
