@@ -2731,7 +2731,7 @@ def ralph_domain_trust_demand():
         """``means`` says what it does with ``value``, ``key`` in ``source`` says so.
 
     ``whole``: what it is a part of. Values that are read together are trusted together. ``place``: what to leave out of
-    the settings if it is not trusted.
+    the settings if it is not trusted. ``says``: all of it in words, where ``means`` and the value would make no sentence.
     """
 
         means: str
@@ -2740,6 +2740,7 @@ def ralph_domain_trust_demand():
         source: str
         whole: object = None
         place: tuple[str | int, ...] = ()
+        says: str = ""
 
     def digest_of(project: str, demand: Demand) -> str:
         """What is remembered of a demand that was agreed to, in this project."""
@@ -9018,17 +9019,13 @@ def ralph_operations_agreement():
         """For scripts and tests, which run what they have looked at; and for whoever is in our sandbox, and runs what they like."""
         return environ.get(VARIABLE, "").strip().lower() in _YES or bool(environ.get("RALPH_SANDBOX"))
 
-    def not_agreed(
-        project: str, demands: Iterable[Demand], environ: Mapping[str, str]
-    ) -> tuple[tuple[Demand, ...], int]:
-        """What the user has not agreed to in the project at this real path, and the number of what they have."""
-        asked = tuple(demands)
+    def not_agreed(project: str, demands: Iterable[Demand], environ: Mapping[str, str]) -> tuple[Demand, ...]:
+        """What the user has not agreed to in the project at this real path."""
         agreed = trusted_digests(project, environ) | set(environ.get(VARIABLE, "").split(","))
-        new = tuple(demand for demand in asked if digest_of(project, demand) not in agreed)
-        return new, len(asked) - len(new)
+        return tuple(demand for demand in demands if digest_of(project, demand) not in agreed)
 
     def is_agreed(project: str, demand: Demand, environ: Mapping[str, str]) -> bool:
-        return is_waived(environ) or not not_agreed(project, [demand], environ)[0]
+        return is_waived(environ) or not not_agreed(project, [demand], environ)
     return locals()
 
 def ralph_operations_atomic_files():

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import select
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 
 RALPH = [sys.executable, "-m", "ralph"]
 SECONDS = 60
+QUESTION = b"Trust this project? [y/N]: "
+UNKNOWN = "has records of runs and tasks that ralph cannot tell from a stranger's"
+CTRL_C, CTRL_D = "\x03", "\x04"
 
 
 @pytest.fixture(autouse=True)
@@ -51,13 +57,14 @@ def ralph(project: Path, *arguments: str, **environ: str) -> subprocess.Complete
     )
 
 
-def on_terminal(project: Path, answer: str, *arguments: str) -> tuple[int, str]:
-    """The exit code, and all that the terminal showed."""
+def on_terminal(project: Path, answer: str, *arguments: str, columns: int = 200) -> tuple[int, str]:
+    """The exit code, and all that the terminal showed. An ``answer`` that ends with a control character is typed as it is."""
     pid, terminal = pty.fork()
     if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         os.chdir(project)
         os.execv(sys.executable, [*RALPH, *arguments])
-    os.write(terminal, f"{answer}\n".encode())
+    typed = (answer if answer[-1:] in (CTRL_C, CTRL_D) else f"{answer}\n").encode()
     shown = b""
     while select.select([terminal], [], [], SECONDS)[0]:
         try:
@@ -67,6 +74,9 @@ def on_terminal(project: Path, answer: str, *arguments: str) -> tuple[int, str]:
         if not data:
             break
         shown += data
+        if typed and QUESTION in shown:
+            os.write(terminal, typed)
+            typed = b""
     os.close(terminal)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode(errors="replace")
 
@@ -86,7 +96,6 @@ HOSTILE = {
     "role": {"profiles": {"verified": {"roles": {"coder": {"command": "./evil"}}}}},
     "method": {"profiles": {"verified": {"defaultVerification": "evil.module:Check"}}},
     "supervised": {"profiles": {"supervised": {"guardrails": ["./evil"]}}},
-    "no sandbox": {"sandbox": {"kind": "none"}},
     "checks outside": {"sandboxChecks": False},
     "writable": {"sandbox": {"writable": ["../.."]}},
     "variables": {"sandbox": {"env": ["*"]}},
@@ -166,7 +175,7 @@ def test_a_repository_may_not_loosen_what_the_user_has_tightened(clone: Path, ow
         assert (ran.returncode, has_run(clone)) == (2, False), looser
 
 
-def test_the_question_shows_all_and_is_asked_once(clone: Path) -> None:
+def test_the_question_shows_all_and_is_asked_once(clone: Path, own_home: Path) -> None:
     settings(
         clone,
         {
@@ -175,6 +184,9 @@ def test_the_question_shows_all_and_is_asked_once(clone: Path) -> None:
             "sandbox": {"writable": ["../.."], "kind": "none"},
         },
     )
+    own = own_home / ".config" / "ralph" / "settings.json"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps({"sandbox": {"kind": "auto"}}))
     code, shown = on_terminal(clone, "n", "run", "-p", "x", "-m", "1")
     assert code == 2
     assert not has_run(clone)
@@ -182,7 +194,7 @@ def test_the_question_shows_all_and_is_asked_once(clone: Path) -> None:
         "runs ./evil",
         "touch gone\\x07",
         "lets the agent write ../..",
-        "sandbox none",
+        "switches the sandbox off",
         "agent.command",
     ):
         assert part in shown
@@ -192,6 +204,106 @@ def test_the_question_shows_all_and_is_asked_once(clone: Path) -> None:
     assert "Trust this project? [y/N]" in shown
     assert has_run(clone)
     assert "not trusted" not in ralph(clone, "run", "-p", "x", "-m", "1").stderr
+
+
+@pytest.mark.parametrize("answer", ["", "n", "no", "maybe", "yes please", "ye", "1", CTRL_D])
+def test_anything_but_yes_runs_nothing_and_says_so_in_one_line(clone: Path, answer: str) -> None:
+    settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
+    code, shown = on_terminal(clone, answer, "run", "-p", "x", "-m", "1")
+    assert (code, has_run(clone)) == (2, False)
+    assert shown.count("Trust this project?") == 1
+    last = shown.rstrip().splitlines()[-1]
+    assert last == f"ralph: {clone} is not trusted: nothing was run; `ralph trust` asks again"
+    code, shown = on_terminal(clone, answer, "trust")
+    assert (code, shown.rstrip().splitlines()[-1]) == (2, last)
+
+
+@pytest.mark.parametrize("answer", ["y", "Y", "yes", " YES "])
+def test_a_yes_is_a_yes(clone: Path, answer: str) -> None:
+    settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
+    assert on_terminal(clone, answer, "run", "-p", "x", "-m", "1")[0] == 0
+    assert has_run(clone)
+
+
+def test_an_interrupted_question_ends_its_line(clone: Path) -> None:
+    settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
+    code, shown = on_terminal(clone, CTRL_C, "run", "-p", "x", "-m", "1")
+    assert (code, has_run(clone)) == (130, False)
+    assert shown.endswith("\n")
+    assert not shown.endswith("\n\r\n")
+
+
+def test_a_long_command_is_wrapped_below_its_entry_and_whole(clone: Path) -> None:
+    command = (
+        "make test " + "\u6f22" * 40 + " ".join(f"--option-{number}" for number in range(30)) + "x" * 150
+    )
+    settings(clone, {"guardrails": [{"command": command}]})
+    _, shown = on_terminal(clone, "n", "run", "-p", "x", "--agent", "true", columns=60)
+    lines = shown[: shown.index("Trust this project?")].splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("    runs make test"))
+    rest = lines[first + 1 :]
+    assert rest
+    assert all(line.startswith("      ") for line in rest)
+    assert all(len(line) <= 60 for line in lines[first:])
+    whole = lines[first] + "".join(line[6:] for line in rest)
+    assert whole == f"    runs {command}  (guardrails[0].command)"
+    assert f"    runs {command}  (guardrails[0].command)\n" in ralph(clone, "trust", "--show").stdout
+
+
+def test_a_dry_run_says_that_the_project_is_not_trusted(clone: Path) -> None:
+    settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
+    dry = ["run", "-p", "x", "--dry-run"]
+    shown = ralph(clone, *dry)
+    assert shown.returncode == 0, shown.stderr
+    assert "Trust:       not yet: ralph asks first" in shown.stdout
+    assert "Trust:" not in ralph(clone, *dry, "--trust").stdout
+    assert ralph(clone, "trust", "--yes").returncode == 0
+    assert "Trust:" not in ralph(clone, *dry).stdout
+    assert not has_run(clone)
+
+
+WORDS: list[tuple[dict[str, object], str]] = [
+    ({"maximumIterations": 20}, "sets the limit of iterations to 20  (maximumIterations)"),
+    ({"sandbox": {"kind": "none"}}, "switches the sandbox off  (sandbox.kind)"),
+    ({"sandbox": {"pids": 0}}, "sets no limit of processes  (sandbox.pids)"),
+    ({"sandbox": {"pids": 9999}}, "sets the limit of processes to 9999  (sandbox.pids)"),
+    ({"limits": {"stuckAfter": 0}}, "never ends a run for lack of progress  (limits.stuckAfter)"),
+    ({"proof": "trusting"}, "lets the guardrails alone prove a claim  (proof)"),
+    ({"tests": "free"}, "lets the agent change the tests  (tests)"),
+    (
+        {"scm": {"command": "git", "tasks": ["commit", "push"]}},
+        "runs the version control commands commit, push  (scm.tasks)",
+    ),
+    (
+        {"profiles": {"verified": {"stages": ["coder"]}}},
+        "sends each task through coder  (profiles.verified.stages)",
+    ),
+    ({"agents": {"a": {"command": "x", "prompt": "stdin"}}}, "gives the agent the prompt on stdin  (agents.a.prompt)"),
+]  # fmt: skip
+
+
+def test_each_entry_says_what_it_sets_as_a_sentence(clone: Path) -> None:
+    for values, words in WORDS:
+        settings(clone, values)
+        assert f"    {words}\n" in ralph(clone, "trust", "--show").stdout
+
+
+def test_no_sandbox_is_asked_about_where_there_would_be_one(clone: Path, own_home: Path) -> None:
+    """`ralph run` has none unless its user wants one; `ralph plan run` has one."""
+    settings(clone, {"sandbox": {"kind": "none"}})
+    run = ["run", "-p", "x", "--agent", "./evil", "-m", "1"]
+    plan(clone)
+    ran = ralph(clone, "plan", "run", "--agent", "./evil", "-n", "1")
+    assert (ran.returncode, has_run(clone)) == (2, False)
+    assert "switches the sandbox off" in ran.stderr
+    own = own_home / ".config" / "ralph" / "settings.json"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps({"sandbox": {"kind": "auto"}}))
+    assert (ralph(clone, *run).returncode, has_run(clone)) == (2, False)
+    own.unlink()
+    ran = ralph(clone, *run)
+    assert ran.returncode == 0, ran.stderr
+    assert has_run(clone)
 
 
 def test_a_yes_counts_also_where_it_cannot_be_remembered(
@@ -218,6 +330,17 @@ def test_a_change_is_asked_about_and_marked(clone: Path) -> None:
     # Words for the agent are no commands.
     settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}, "completionResponse": "DONE"})
     assert ralph(clone, "run", "-p", "x", "-m", "1").returncode == 0
+
+
+def test_a_task_that_its_user_typed_is_no_trust_in_the_settings(clone: Path) -> None:
+    settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
+    task = ["task", "create", "T-1", "SPEC", "one", "--outcome", "it works", "--acceptance", "it works"]
+    made = ralph(clone, *task, "--coder-verify", "external", "--coder-verify-cmd", "true")
+    assert made.returncode == 0, made.stderr
+    shown = ralph(clone, "trust", "--show").stdout
+    assert "runs true" in shown
+    assert f"{clone} is not trusted yet" in shown
+    assert "+ " not in shown
 
 
 def test_parts_that_were_trusted_apart_are_not_trusted_together(clone: Path) -> None:
@@ -253,6 +376,42 @@ def test_trust_can_be_taken_back(clone: Path) -> None:
     assert ralph(clone, "trust", "--yes").returncode == 0
     assert ralph(clone, "trust", "--revoke").returncode == 0
     assert ralph(clone, "run", "-p", "x").returncode == 2
+
+
+def test_taking_trust_back_keeps_what_ralph_wrote_here(clone: Path) -> None:
+    """It is about the settings; records that came from elsewhere were agreed to like them."""
+    settings(clone, {"agent": {"command": "true", "adapter": "plain"}})
+    assert ralph(clone, "trust", "--yes").returncode == 0
+    ralph(clone, "run", "-p", "x", "-m", "1")
+    assert ralph(clone, "trust", "--revoke").returncode == 0
+    shown = ralph(clone, "trust", "--show")
+    assert (shown.returncode, "runs true" in shown.stdout) == (2, True)
+    assert UNKNOWN not in shown.stdout
+    moved = clone.with_name("moved")
+    clone.rename(moved)
+    assert UNKNOWN in ralph(moved, "trust", "--show").stdout
+    assert ralph(moved, "trust", "--yes").returncode == 0
+    assert UNKNOWN not in ralph(moved, "trust", "--show").stdout
+    assert ralph(moved, "trust", "--revoke").returncode == 0
+    assert UNKNOWN in ralph(moved, "trust", "--show").stdout
+
+
+@pytest.mark.parametrize("happened", ["an upgrade", "a damaged store"])
+def test_records_that_ralph_cannot_know_are_asked_about_once(
+    clone: Path, own_home: Path, happened: str
+) -> None:
+    run = ["run", "-p", "x", "--agent", "true", "-m", "1"]
+    assert ralph(clone, *run).returncode == 1
+    if happened == "an upgrade":  # earlier versions wrote no seal
+        (clone / ".ralph" / "seal").unlink()
+    else:
+        (own_home / ".local" / "state" / "ralph" / "trust.json").write_text("{")
+    code, shown = on_terminal(clone, "n", *run)
+    assert code == 2
+    assert f"{UNKNOWN}, as after an upgrade, a move or a copy: ralph.db, runs" in shown
+    assert f"{clone} is not trusted yet" in shown
+    assert "Trust this project?" in on_terminal(clone, "y", *run)[1]
+    assert "not trusted" not in ralph(clone, *run).stderr
 
 
 def test_what_init_writes_is_trusted_and_nothing_else(clone: Path) -> None:
@@ -299,7 +458,7 @@ def test_records_that_came_with_a_clone_are_not_continued(clone: Path, tmp_path:
     for command in (["resume", "-m", "3"], ["work"], ["run", "-p", "x", "--agent", "./evil"]):
         ran = ralph(victim, *command)
         assert (ran.returncode, has_run(victim)) == (2, False), (command, ran.stderr)
-    assert "not written here" in ralph(victim, "trust", "--show").stdout
+    assert UNKNOWN in ralph(victim, "trust", "--show").stdout
     assert ralph(victim, "status").returncode == 0
 
 
@@ -604,4 +763,4 @@ def test_a_ralph_in_the_sandbox_is_not_asked(clone: Path, bwrap_trouble: str) ->
     )
     ran = ralph(clone, "run", "-p", "x", "--agent", "./evil", "-m", "1", "--sandbox=bwrap")
     assert ran.stdout.count("INNER-RAN") == 2, ran.stdout + ran.stderr
-    assert "not written here" in ralph(child, "trust", "--show", "--project-dir", ".").stdout
+    assert UNKNOWN in ralph(child, "trust", "--show", "--project-dir", ".").stdout

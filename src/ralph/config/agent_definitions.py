@@ -32,33 +32,42 @@ class DefinedAgentSettings:
         ListOf(Text(), of="strings", shell_words=True),
         (),
         "Its arguments, split as a shell would. `{prompt}`, `{prompt_file}` and `{model}` are replaced.",
-        means="runs it with",
+        means="runs the agent with",
     )
     adapter: str | None = setting(
         Nullable(Choice(*ADAPTERS)),
         None,
         "Start it and read its output like this agent; null: as `prompt` and `output` say.",
-        means="drives it like",
+        means="drives the agent like",
+        says={None: "drives the agent as its name suggests"},
     )
     prompt: PromptWay | None = setting(
         Nullable(Choice(*PromptWay)),
         None,
         "How it gets the prompt: on stdin, as an argument, or as the path of a file. An argument or path comes last"
         " unless a placeholder in `flags` says where. null: stdin.",
-        means="gives it the prompt by",
+        means="gives the agent the prompt as",
+        says={"stdin": "gives the agent the prompt on stdin", None: "gives the agent the prompt on stdin"},
     )
     output: str | None = setting(
         Nullable(Choice(*_OUTPUTS, also=OLDER_OUTPUT_WORDS)),
         None,
         "What it prints: text, or the events of an agent that ralph knows, by its name. null: text.",
-        means="reads its output as",
+        means="reads the agent's output as",
+        says={None: "reads the agent's output as text"},
     )
-    model: str = setting(Text(), "", "The model to use; empty: its own choice.", means="chooses the model")
+    model: str = setting(
+        Text(),
+        "",
+        "The model to use; empty: its own choice.",
+        means="uses the model",
+        says={"": "lets the agent choose the model"},
+    )
     environment: Mapping[str, str] = setting(
         Variables(),
         {},
         "Variables added to its environment. Keep secrets in settings.local.json.",
-        means="sets for it",
+        means="gives the agent the variables",
     )
 
 

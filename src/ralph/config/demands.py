@@ -92,7 +92,9 @@ def _is_free(setting: Setting, value: object, base: object, *, has_base: bool) -
 
 def _demand(setting: Setting, value: object, path: KeyPath, project: Merged, whole: object) -> Demand:
     means, place = setting.means or f"sets {setting.key} to", path[:-1] if setting.required else path
-    return Demand(means, value, spell(path), str(project.origin(path)), whole, place)
+    is_plain = value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
+    says = setting.says.get(value, "") if is_plain else ""
+    return Demand(means, value, spell(path), str(project.origin(path)), whole, place, says)
 
 
 def _object(value: object) -> _Values:

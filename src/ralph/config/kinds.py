@@ -12,6 +12,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ralph.config.untrusted import NEVER, Untrusted
@@ -392,6 +393,9 @@ def _json_or_text(text: str) -> object:
         return text
 
 
+NO_WORDS: Mapping[object, str] = MappingProxyType({})
+
+
 def setting(
     kind: Kind[T],
     default: T,
@@ -400,13 +404,22 @@ def setting(
     required: bool = False,
     untrusted: Untrusted = NEVER,
     means: str = "",
+    says: Mapping[object, str] = NO_WORDS,
 ) -> T:
     """Declare a field of a table. ``required``: the table makes no sense without it.
 
     ``untrusted``: which values a repository may give it before its user has trusted it. ``means``: what any other value
-    does, for the question; empty: "sets", and its name.
+    does, for the question, read aloud before the value; empty: "sets", and its name. ``says``: whole sentences for values
+    that make none.
     """
-    metadata = {"kind": kind, "doc": doc, "required": required, "untrusted": untrusted, "means": means}
+    metadata = {
+        "kind": kind,
+        "doc": doc,
+        "required": required,
+        "untrusted": untrusted,
+        "means": means,
+        "says": says,
+    }
     if isinstance(default, dict):  # always the empty one
         return cast(T, dataclasses.field(default_factory=dict, metadata=metadata))
     return dataclasses.field(default=default, metadata=metadata)
@@ -423,6 +436,7 @@ class Setting(NamedTuple):
     required: bool
     untrusted: Untrusted
     means: str
+    says: Mapping[object, str] = NO_WORDS
 
     @property
     def has_default(self) -> bool:

@@ -34,7 +34,7 @@ class PromiseSettings:
         100,
         "Iterations after which a run gives up.",
         untrusted=LOWER,
-        means="raises the limit of iterations to",
+        means="sets the limit of iterations to",
     )
     completion_promise: str = setting(
         Text(filled=True),
@@ -53,7 +53,7 @@ class SupervisedSettings:
         100,
         "Launches of the agent in all.",
         untrusted=LOWER,
-        means="raises the limit of iterations to",
+        means="sets the limit of launches to",
     )
     restart_delay: float = setting(Number(), 1.0, "Seconds between two launches; 0: none.", untrusted=ALWAYS)
     wait_timeout: float = setting(
@@ -124,13 +124,15 @@ class RoleSettings:
         Text(),
         "",
         "The model that takes this role; empty: the agent's own choice.",
-        means="chooses the model",
+        means="uses the model",
+        says={"": "lets the agent choose the model"},
     )
     prompt: str = setting(
         Text(),
         "",
         "A file with the role's instructions, relative to the project; empty: the prompt that ships with ralph.",
-        means="instructs the role by",
+        means="takes the role's instructions from",
+        says={"": "takes the role's instructions from ralph"},
     )
     title: str = setting(
         Text(), "", "Its title on the board; empty: derived from its name.", untrusted=ALWAYS
@@ -149,10 +151,10 @@ class RoleSettings:
         "",
         "How its work is verified: string_match, semantic, external, multi_stage, or your own.",
         untrusted=_is_method,
-        means="verifies by",
+        means="verifies with Python code from",
     )
     verification_config: Mapping[str, object] = setting(
-        FreeObject(), {}, "Options of that method.", means="verifies with"
+        FreeObject(), {}, "Options of that method.", means="verifies with the options"
     )
     command: str = setting(Text(), "", "Short for `verificationConfig.command`.", means="runs")
     template: str = setting(
@@ -180,20 +182,20 @@ class VerifiedSettings:
         10,
         "Iterations of a role that sets no other number.",
         untrusted=LOWER,
-        means="raises the limit of iterations to",
+        means="sets the limit of a role's iterations to",
     )
     default_verification: str = setting(
         Text(filled=True),
         "string_match",
         "The method of a role that sets no other.",
         untrusted=_is_method,
-        means="verifies by",
+        means="verifies with Python code from",
     )
     stages: tuple[str, ...] = setting(
         ListOf(RoleName(), of="strings"),
         (),
         "The roles that a task goes through, in order; empty: coder, reviewer, tester, qa. You may name your own.",
-        means="makes the stages",
+        means="sends each task through",
     )
     roles: Mapping[str, RoleSettings] = setting(
         Named(Table(RoleSettings), names=RoleName()), {}, "Changes to a role, or a role of your own."
@@ -203,7 +205,8 @@ class VerifiedSettings:
         None,
         "Iterations of all tasks together; null: no limit.",
         untrusted=LOWER,
-        means="raises the limit of iterations to",
+        means="sets the limit of iterations to",
+        says={None: "sets no limit of iterations"},
     )
     max_parallel: int = setting(Whole(minimum=1), 1, "Tasks to work on at the same time.", untrusted=ALWAYS)
     max_rejections: int = setting(
@@ -219,14 +222,15 @@ class VerifiedSettings:
         Text(),
         "",
         "The model that judges by the criteria, perhaps a cheap one; empty: the agent's own choice.",
-        means="chooses the model",
+        means="uses the model",
+        says={"": "lets the agent choose the model"},
     )
     protect: tuple[str, ...] = setting(
         STRINGS,
         (),
         "Paths (patterns) that no role may change, besides the tests and settings that verify the work.",
         untrusted=MORE,
-        means="protects only",
+        means="limits what is protected besides the tests to",
     )
     rerun_failing: bool = setting(
         YesNo(), False, "Run a failing verification again, to tell flaky from failing.", untrusted=ALWAYS
@@ -242,7 +246,7 @@ class ReviewedSettings:
         15,
         "Iterations after which a run gives up.",
         untrusted=LOWER,
-        means="raises the limit of iterations to",
+        means="sets the limit of iterations to",
     )
     completion_promise: str = setting(
         Text(filled=True),
@@ -265,14 +269,15 @@ class ReviewedSettings:
         5,
         "Reviews of one story before it is approved at the cap.",
         untrusted=HIGHER,
-        means="lowers the number of reviews to",
+        means="sets the limit of reviews to",
     )
     at_cap: str = setting(
         Choice("approve", "block"),
         "approve",
         "What happens to a story at the cap: approved with a concern, or the run ends and waits.",
         untrusted=rising("approve", "block"),
-        means="at the cap of reviews",
+        means="at the limit of reviews, a story is to",
+        says={"approve": "approves a story at the limit of reviews"},
     )
 
 

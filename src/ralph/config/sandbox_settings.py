@@ -64,6 +64,12 @@ def _is_as_strong(value: str | None, own: str | None) -> bool:
     )
 
 
+def _sizes(what: str) -> dict[object, str]:
+    """The two values of a limit that are no number."""
+    none = f"sets no limit of {what}"
+    return {None: f"sets the usual limit of {what}", 0: none, "0": none}
+
+
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
     """How the agent, which has all permissions, is confined."""
@@ -73,14 +79,16 @@ class SandboxSettings:
         None,
         "The sandbox to use; `auto`: the strongest that works here; null: `auto` for `plan run`, otherwise `none`.",
         untrusted=_is_as_strong,
-        means="makes the sandbox",
+        means="sets the sandbox to",
+        says={"none": "switches the sandbox off", None: "leaves the sandbox to each command"},
     )
     network: Network = setting(
         Choice(*Network),
         Network.ALLOW,
         "`allow`: only the agent's own service and the hosts in `sandbox.allow`; `off`: nothing at all.",
         untrusted=rising(Network.ALLOW, Network.OFF),
-        means="switches the network to",
+        means="sets the network to",
+        says={"allow": "opens the network to the agent's own service"},
     )
     allow: tuple[str, ...] = setting(
         ListOf(Host(), of="hosts"),
@@ -108,32 +116,36 @@ class SandboxSettings:
         (),
         "Environment variables to pass besides the usual ones; `*` matches any part of a name.",
         untrusted=FEWER,
-        means="gives the agent the variables",
+        means="lets the agent see your variables",
     )
     memory: int | None = setting(
         Size(),
         None,
         "Memory it may use; null: three quarters of this machine's, if a control group can limit that; 0: no limit.",
         untrusted=lower_than_usual(2 * 2**30),
-        means="raises the limit of memory to",
+        means="sets the limit of memory to",
+        says=_sizes("memory"),
     )
     pids: int | None = setting(
         Nullable(Whole(minimum=0)),
         None,
         "Processes and threads at a time; null: 4096, or 64 for each processor; 0: no limit.",
         untrusted=lower_than_usual(4096),
-        means="raises the limit of processes to",
+        means="sets the limit of processes to",
+        says=_sizes("processes"),
     )
     file_size: int | None = setting(
         Size(),
         None,
         "Size of a file it may write; null: half of what is free on the workspace's disk; 0: no limit.",
         untrusted=lower_than_usual(2**30),
-        means="raises the limit of a file's size to",
+        means="sets the limit of a file's size to",
+        says=_sizes("a file's size"),
     )
     image: str | None = setting(
         Nullable(Text(filled=True)),
         None,
         "For `container`: an image that contains the agent.",
-        means="runs in the image",
+        means="runs the agent in the image",
+        says={None: "runs the agent in no image"},
     )

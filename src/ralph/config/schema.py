@@ -70,6 +70,7 @@ class AgentSettings:
         None,
         "How to talk to the program; null: inferred from the command's name.",
         means="drives the agent like",
+        says={None: "drives the agent as its name suggests"},
     )
     timeout: float | None = setting(
         Limit(),
@@ -87,13 +88,14 @@ class AgentSettings:
         STRINGS,
         (),
         "Agents to use instead, in this order, while the first one is limited or cannot work.",
-        means="may run instead",
+        means="may also run",
     )
     model: str = setting(
         Text(),
         "",
         "The model to use, by the agent's name for it; empty: the agent's own choice.",
-        means="chooses the model",
+        means="uses the model",
+        says={"": "lets the agent choose the model"},
     )
     max_turns: int | None = setting(
         COUNT,
@@ -112,7 +114,7 @@ class AgentSettings:
         Variables(),
         {},
         "Variables added to the agent's environment. Keep secrets in settings.local.json.",
-        means="sets for the agent",
+        means="gives the agent the variables",
     )
 
 
@@ -148,7 +150,7 @@ class GuardrailSettings:
         False,
         "Let it pass even if its test runner reports that no test ran, or that tests failed.",
         untrusted=only(False),
-        means="counts as passed if no test ran",
+        means="lets a guardrail pass even if no test ran",
     )
 
 
@@ -170,7 +172,7 @@ class ScmSettings:
         STRINGS,
         (),
         "Its subcommands, in order; the agent writes the message for `commit`.",
-        means="runs with it",
+        means="runs the version control commands",
     )
     timeout: float | None = setting(
         Limit(),
@@ -200,28 +202,31 @@ class LimitsSettings:
         4,
         "Launches of one iteration while temporary faults last, such as an overloaded server.",
         untrusted=LOWER,
-        means="raises the limit of attempts to",
+        means="sets the limit of attempts to",
     )
     max_cost: float | None = setting(
         Limit(unit="US dollars"),
         None,
         "US dollars a run may cost, as far as the agent reports it; null: no limit.",
         untrusted=LOWER,
-        means="raises the limit of cost to",
+        means="sets the limit of cost in US dollars to",
+        says={None: "sets no limit of cost"},
     )
     max_tokens: int | None = setting(
         COUNT,
         None,
         "Tokens a run may use; null: no limit.",
         untrusted=LOWER,
-        means="raises the limit of tokens to",
+        means="sets the limit of tokens to",
+        says={None: "sets no limit of tokens"},
     )
     max_time: float | None = setting(
         Limit(),
         None,
         "Seconds a run may take in all; null: no limit.",
         untrusted=LOWER,
-        means="raises the limit of time to",
+        means="sets the limit of seconds to",
+        says={None: "sets no limit of time"},
     )
     wait_for_limits: bool = setting(
         YesNo(),
@@ -234,7 +239,8 @@ class LimitsSettings:
         5,
         "Iterations in a row that change nothing, or fail with the same message, before a run is ended; 0: never.",
         untrusted=LOWER_BUT_ZERO,
-        means="lets a run without progress last for iterations:",
+        means="sets the limit of iterations without progress to",
+        says={0: "never ends a run for lack of progress"},
     )
 
 
@@ -242,13 +248,25 @@ class LimitsSettings:
 class PriceSettings:
     """What a model costs, in US dollars per million tokens."""
 
-    input: float = setting(Number(), 0.0, "Input tokens.", required=True)
-    output: float = setting(Number(), 0.0, "Output tokens.", required=True)
+    input: float = setting(
+        Number(), 0.0, "Input tokens.", required=True, means="sets the price of input tokens to"
+    )
+    output: float = setting(
+        Number(), 0.0, "Output tokens.", required=True, means="sets the price of output tokens to"
+    )
     cache_read: float | None = setting(
-        Nullable(Number()), None, "Tokens read from a cache; null: as `input`."
+        Nullable(Number()),
+        None,
+        "Tokens read from a cache; null: as `input`.",
+        means="sets the price of cache reads to",
+        says={None: "prices cache reads as input"},
     )
     cache_write: float | None = setting(
-        Nullable(Number()), None, "Tokens written to a cache; null: as `input`."
+        Nullable(Number()),
+        None,
+        "Tokens written to a cache; null: as `input`.",
+        means="sets the price of cache writes to",
+        says={None: "prices cache writes as input"},
     )
 
 
@@ -262,14 +280,14 @@ class GuardSettings:
         "What is always allowed: an exact command line, one simple command in which `*` matches any text, or a family by its"
         " name (`cloud`, `databases` …: see docs/guard.md).",
         untrusted=FEWER,
-        means="takes from the guard",
+        means="has the guard allow",
     )
     packs: tuple[str, ...] = setting(
         ListOf(Choice(*PACKS, "all"), of="strings"),
         (),
         "Families of dangers to be strict about; `all`: every one.",
         untrusted=MORE,
-        means="has the guard watch only",
+        means="makes the guard strict only about",
     )
 
 
@@ -287,7 +305,7 @@ class Settings:
         10,
         "Iterations after which a run gives up.",
         untrusted=LOWER,
-        means="raises the limit of iterations to",
+        means="sets the limit of iterations to",
     )
     completion_response: str = setting(
         Text(filled=True),
@@ -313,7 +331,7 @@ class Settings:
         ListOf(Table(GuardrailSettings), of="objects"),
         (),
         "Commands that must succeed after every agent response.",
-        means="replaces your guardrails by",
+        means="replaces your guardrails with",
     )
     guardrail_timeout: float | None = setting(
         Limit(),
@@ -333,7 +351,8 @@ class Settings:
         "How a claim is proven besides the guardrails: `strict`: all of it on every claim; `guarded`: in throw-away"
         " checkouts where nothing else denies the claim; `trusting`: by the guardrails alone. See docs/verification.md.",
         untrusted=rising(Proof.TRUSTING, Proof.GUARDED, Proof.STRICT),
-        means="lets a claim be proven only by",
+        means="sets the proof to",
+        says={"trusting": "lets the guardrails alone prove a claim"},
     )
     tests: TestsPolicy = setting(
         Choice(*TestsPolicy),
@@ -341,7 +360,11 @@ class Settings:
         "What may become of the tests that are there: `locked`: they stay as they are; `reviewed`: a session that did not"
         " do the work decides whether the task demands each change; `free`: they may be changed.",
         untrusted=rising(TestsPolicy.FREE, TestsPolicy.REVIEWED, TestsPolicy.LOCKED),
-        means="makes the tests",
+        means="sets the tests to",
+        says={
+            "free": "lets the agent change the tests",
+            "reviewed": "lets the agent change the tests if a review agrees",
+        },
     )
     allow_test_changes: tuple[str, ...] = setting(
         STRINGS,
@@ -395,7 +418,7 @@ class Settings:
         "Where to report that a run ended or waits long: `bell`, `desktop`, an http(s) address, or a shell command that"
         " gets the message in `$RALPH_TEXT`.",
         untrusted=_is_built_in,
-        means="reports to",
+        means="notifies you by running or calling",
     )
     profiles: ProfilesSettings = setting(
         Table(ProfilesSettings), ProfilesSettings(), "Settings of each profile, by its name."

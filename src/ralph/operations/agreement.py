@@ -22,15 +22,11 @@ def is_waived(environ: Mapping[str, str]) -> bool:
     return environ.get(VARIABLE, "").strip().lower() in _YES or bool(environ.get("RALPH_SANDBOX"))
 
 
-def not_agreed(
-    project: str, demands: Iterable[Demand], environ: Mapping[str, str]
-) -> tuple[tuple[Demand, ...], int]:
-    """What the user has not agreed to in the project at this real path, and the number of what they have."""
-    asked = tuple(demands)
+def not_agreed(project: str, demands: Iterable[Demand], environ: Mapping[str, str]) -> tuple[Demand, ...]:
+    """What the user has not agreed to in the project at this real path."""
     agreed = trusted_digests(project, environ) | set(environ.get(VARIABLE, "").split(","))
-    new = tuple(demand for demand in asked if digest_of(project, demand) not in agreed)
-    return new, len(asked) - len(new)
+    return tuple(demand for demand in demands if digest_of(project, demand) not in agreed)
 
 
 def is_agreed(project: str, demand: Demand, environ: Mapping[str, str]) -> bool:
-    return is_waived(environ) or not not_agreed(project, [demand], environ)[0]
+    return is_waived(environ) or not not_agreed(project, [demand], environ)

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from ralph.config.loading import Loaded as Loaded
     from ralph.config.loading import Sources as Sources
     from ralph.config.root import Root
+    from ralph.config.sources import Merged
 
 STATE_FOLDER = ".ralph"
-RECORDS_MEAN = "has records of runs and tasks that were not written here:"
+RECORDS_MEAN = "has records of runs and tasks that ralph cannot tell from a stranger's, as after an upgrade, a move or a copy:"
+AGREED_RECORDS = Demand("", "", STATE_FOLDER, "")
+"""Remembered with a yes to such records: only these does ``revoke`` ask about again."""
+SANDBOX_KIND = ("sandbox", "kind")
 SYNTAX = "$`;&|<>(){}'\"\\ \t\r\n"
 """Of a shell: a token has none of it."""
 
@@ -27,7 +31,7 @@ SYNTAX = "$`;&|<>(){}'\"\\ \t\r\n"
 class Standing(NamedTuple):
     """``asked``: all that the project asks for; ``new``: what nobody has agreed to.
 
-    ``was_trusted``: some of it was agreed to before.
+    ``was_trusted``: some of the settings were agreed to before. A task that the user typed is no such agreement.
     """
 
     project: Path
@@ -41,9 +45,16 @@ class Standing(NamedTuple):
 
 
 def standing_of(
-    settings: Loaded | Sources, more: Sequence[Demand] = (), *, environ: Mapping[str, str] = os.environ
+    settings: Loaded | Sources,
+    more: Sequence[Demand] = (),
+    *,
+    usual_sandbox: str = "",
+    environ: Mapping[str, str] = os.environ,
 ) -> Standing:
-    """``more``: what it asks for besides its settings. Runs and writes nothing."""
+    """``more``: what it asks for besides its settings. Runs and writes nothing.
+
+    ``usual_sandbox``: what this command does unless told otherwise; empty: any command is meant.
+    """
     from ralph.adapters.git_demands import git_demands
 
     root = settings.root
@@ -51,13 +62,22 @@ def standing_of(
     if settings.project.values:
         from ralph.config.demands import demands_of
 
-        asked += demands_of(settings.project, settings.own)
+        wanted = demands_of(settings.project, settings.own)
+        asked += [one for one in wanted if not _is_usual(one, settings.own, usual_sandbox)]
         asked.sort(key=lambda demand: not demand.means.startswith("runs"))  # what matters most comes first
     records = _strange_records(root, environ)
     if not asked and not records:
         return Standing(project=root)
-    new, agreed = not_agreed(os.path.realpath(root), asked, environ)
-    return Standing(project=root, asked=(*asked, *records), new=(*new, *records), was_trusted=agreed > 0)
+    new = not_agreed(os.path.realpath(root), asked, environ)
+    was_trusted = any(demand.place and demand not in new for demand in asked)
+    return Standing(project=root, asked=(*asked, *records), new=(*new, *records), was_trusted=was_trusted)
+
+
+def _is_usual(demand: Demand, own: Merged, usual_sandbox: str) -> bool:
+    """No sandbox where the command has none, and the user set none, loosens nothing."""
+    section = own.values.get("sandbox")
+    chosen = section.get("kind") if isinstance(section, Mapping) else None
+    return demand.place == SANDBOX_KIND and chosen is None and demand.value == usual_sandbox != ""
 
 
 def read_agreed(root: Path, *, environ: Mapping[str, str] = os.environ) -> tuple[Sources, Standing]:
@@ -113,9 +133,11 @@ def trust(standing: Standing, *, environ: Mapping[str, str] = os.environ) -> Non
     from ralph.errors import StoreError
 
     project, folder = os.path.realpath(standing.project), str(standing.project / STATE_FOLDER)
+    has_records = RECORDS_MEAN in (demand.means for demand in standing.new)
+    agreed = (*standing.asked, AGREED_RECORDS) if has_records else standing.asked
     try:
-        trust_store.remember(project, [digest_of(project, demand) for demand in standing.asked], environ)
-        if RECORDS_MEAN in (demand.means for demand in standing.new):
+        trust_store.remember(project, [digest_of(project, demand) for demand in agreed], environ)
+        if has_records:
             trust_store.seal(folder, environ)
     except OSError as error:
         message = f"cannot remember that {standing.project} is trusted: {error.strerror or error}"
@@ -123,13 +145,15 @@ def trust(standing: Standing, *, environ: Mapping[str, str] = os.environ) -> Non
 
 
 def revoke(root: Path, *, environ: Mapping[str, str] = os.environ) -> None:
-    """Ask again about everything. Raises StoreError if that cannot be written."""
+    """Ask again about everything but the records that ralph itself wrote here. Raises StoreError if that cannot be written."""
     from ralph.adapters import trust_store
     from ralph.errors import StoreError
 
+    project = os.path.realpath(root)
     try:
-        trust_store.forget(os.path.realpath(root), environ)
-        trust_store.unseal(str(root / STATE_FOLDER))
+        if digest_of(project, AGREED_RECORDS) in trust_store.trusted_digests(project, environ):
+            trust_store.unseal(str(root / STATE_FOLDER))
+        trust_store.forget(project, environ)
     except OSError as error:
         message = f"cannot forget that {root} is trusted: {error.strerror or error}"
         raise StoreError(message, hint="check HOME, XDG_STATE_HOME and the permissions there") from error
@@ -163,6 +187,8 @@ def describe(demand: Demand) -> str:
     """``runs make test``, as one line. Only what cannot be a command is masked: what is hidden could be what runs."""
     from ralph.domain.text.masking import mask_values
 
+    if demand.says:
+        return demand.says
     value = demand.value
     if isinstance(value, Mapping):
         value = mask_values(dict(value))

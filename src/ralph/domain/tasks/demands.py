@@ -13,8 +13,8 @@ _MEANINGS = {
     "template": "runs the template",
     "may_change": "lets the agent change the proof in",
     "mayChange": "lets the agent change the proof in",
-    "allow_empty": "counts as passed if no test ran",
-    "allowEmpty": "counts as passed if no test ran",
+    "allow_empty": "lets a check pass even if no test ran",
+    "allowEmpty": "lets a check pass even if no test ran",
 }
 
 
@@ -33,7 +33,7 @@ def _of_task(task: Task) -> Iterator[Demand]:
 
 def _of_method(method: object, task: Task) -> Iterator[Demand]:
     if isinstance(method, str) and method not in ("", *VerificationMethod):
-        yield Demand("verifies by", str(method), "verification", f"task {task.id}")
+        yield Demand("verifies with Python code from", str(method), "verification", f"task {task.id}")
 
 
 def _of_config(config: Mapping[str, object], task: Task) -> Iterator[Demand]:

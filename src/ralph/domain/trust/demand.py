@@ -11,7 +11,7 @@ class Demand(NamedTuple):
     """``means`` says what it does with ``value``, ``key`` in ``source`` says so.
 
     ``whole``: what it is a part of. Values that are read together are trusted together. ``place``: what to leave out of
-    the settings if it is not trusted.
+    the settings if it is not trusted. ``says``: all of it in words, where ``means`` and the value would make no sentence.
     """
 
     means: str
@@ -20,6 +20,7 @@ class Demand(NamedTuple):
     source: str
     whole: object = None
     place: tuple[str | int, ...] = ()
+    says: str = ""
 
 
 def digest_of(project: str, demand: Demand) -> str:

@@ -11,28 +11,31 @@ from ralph.interfaces.cli.options import is_trust_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
 
     from ralph.operations.trust import Demand, Loaded, Sources, Standing
 
 HINT = "look at it with `ralph trust --show`, then `ralph trust`; in a script: --trust or RALPH_TRUST=1"
 
 
-def require_trust(settings: Loaded | Sources, more: Sequence[Demand] = ()) -> None:
+INDENT = 6
+"""Of the second line of an entry."""
+NARROWEST = 20
+"""A terminal that a list can be wrapped for."""
+
+
+def require_trust(
+    settings: Loaded | Sources, more: Sequence[Demand] = (), *, usual_sandbox: str = ""
+) -> None:
     """Ask, once, and remember a yes. Raises UntrustedProject after a no, or if there is nobody to ask."""
-    from ralph.operations.agreement import is_waived
-
-    if is_trust_given() or is_waived(os.environ):
+    standing = untrusted(settings, more, usual_sandbox=usual_sandbox)
+    if standing is None:
         return
-    from ralph.operations.trust import standing_of, trust
+    from ralph.operations.trust import trust
 
-    standing = standing_of(settings, more)
-    if standing.is_trusted:
-        return
     if not _can_ask():
         raise UntrustedProject(_why(standing), hint=HINT)
-    if not ask(standing):
-        message = f"{standing.project} is not trusted: nothing was run"
-        raise UntrustedProject(message, hint="`ralph trust` asks again")
+    ask(standing)
     try:
         trust(standing)
     except StoreError as error:  # no home, or one that cannot be written: the answer counts all the same
@@ -41,12 +44,40 @@ def require_trust(settings: Loaded | Sources, more: Sequence[Demand] = ()) -> No
         click.echo(f"ralph: {error}; the next run asks again", err=True)
 
 
-def ask(standing: Standing) -> bool:
-    """Show everything that the project asks for, and wait for an answer on the terminal."""
+def untrusted(
+    settings: Loaded | Sources, more: Sequence[Demand] = (), *, usual_sandbox: str = ""
+) -> Standing | None:
+    """What a run would have to ask about."""
+    from ralph.operations.agreement import is_waived
+
+    if is_trust_given() or is_waived(os.environ):
+        return None
+    from ralph.operations.trust import standing_of
+
+    standing = standing_of(settings, more, usual_sandbox=usual_sandbox)
+    return None if standing.is_trusted else standing
+
+
+def ask(standing: Standing) -> None:
+    """Show everything that the project asks for, and wait for a yes on the terminal.
+
+    Raises UntrustedProject after any other answer.
+    """
     import click
 
+    from ralph.domain.text.safe_text import reveal
+
     show(standing)
-    return click.confirm("Trust this project?", default=False, err=True)
+    click.echo("Trust this project? [y/N]: ", nl=False, err=True)
+    try:
+        answer = sys.stdin.readline()
+    except UnicodeDecodeError:
+        answer = "?\n"
+    if not answer.endswith("\n"):  # Ctrl-D
+        click.echo(err=True)
+    if answer.strip().lower() not in ("y", "yes"):
+        message = f"{reveal(str(standing.project))} is not trusted: nothing was run; `ralph trust` asks again"
+        raise UntrustedProject(message)
 
 
 def show(standing: Standing, *, err: bool = True) -> None:
@@ -59,7 +90,25 @@ def show(standing: Standing, *, err: bool = True) -> None:
     state = "is trusted" if standing.is_trusted else "is not trusted yet"
     if standing.was_trusted and not standing.is_trusted:
         state = "has changed since you trusted it; + is new"
-    click.echo("\n".join([f"{reveal(str(standing.project))} {state}", *demand_lines(standing)]), err=err)
+    click.echo(f"{reveal(str(standing.project))} {state}", err=err)
+    for line in demand_lines(standing):
+        click.echo("\n".join(_wrapped(line, sys.stderr if err else sys.stdout)), err=err)
+
+
+def _wrapped(line: str, stream: TextIO) -> list[str]:
+    """All of it: what goes on in the next line is indented there, so that it never looks like an entry of its own."""
+    from ralph.interfaces.cli.terminal import display_width, fit, is_terminal, terminal_width
+
+    width = terminal_width(stream)
+    if not is_terminal(stream) or width < NARROWEST:
+        return [line]
+    lines: list[str] = []
+    while display_width(line) > width:
+        end = len(fit(line, width, ellipsis=""))
+        end = line.rfind(" ", INDENT + 1, end) + 1 or end
+        lines.append(line[:end])
+        line = " " * INDENT + line[end:]
+    return [*lines, line]
 
 
 def _can_ask() -> bool:

@@ -140,7 +140,7 @@ def command(
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.interfaces.cli.trust_question import require_trust
+    from ralph.interfaces.cli.trust_question import require_trust, untrusted
     from ralph.operations.runs.start import prepare_prompt_run, require_prompt_profile
 
     require_prompt_profile(profile)
@@ -184,7 +184,8 @@ def command(
     if dry_run:
         from ralph.operations.runs.start import preview_run
 
-        _show(preview_run(launch))
+        asks = untrusted(launch.loaded, launch.demands, usual_sandbox=launch.profile.sandbox)
+        _show(preview_run(launch), is_trusted=asks is None)
         return 0
 
     from ralph.interfaces.cli.console_run import run_on_console
@@ -203,12 +204,17 @@ def _say_settings(loaded: Loaded) -> None:
     print(f"[ralph] Settings: {json.dumps(mask_values(loaded.merged.values))}", file=sys.stderr)
 
 
-def _show(preview: Preview) -> None:
+def _show(preview: Preview, *, is_trusted: bool) -> None:
     """``--dry-run``: everything that would happen in the first iteration, as text."""
     from ralph.domain.text.safe_text import clean, is_harmless, reveal
 
     lines = [
         f"Project:     {preview.workspace}",
+        *(
+            []
+            if is_trusted
+            else ["Trust:       not yet: ralph asks first; `ralph trust --show` says what about"]
+        ),
         f"Profile:     {preview.profile}",
         f"Iterations:  at most {preview.maximum}",
         f"Completion:  {preview.completion}",

@@ -29,7 +29,7 @@ Examples:
 @click.command("trust", help=HELP)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--show", "only_show", is_flag=True, help="Only print what the project asks for.")
-@click.option("--revoke", is_flag=True, help="Forget that it was trusted.")
+@click.option("--revoke", is_flag=True, help="Forget what was agreed to, so that ralph asks again.")
 @project_dir_option
 def command(yes: bool, only_show: bool, revoke: bool, project_dir: Path | None) -> int:
     from ralph.config.root import find_root
@@ -58,8 +58,7 @@ def command(yes: bool, only_show: bool, revoke: bool, project_dir: Path | None) 
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             message = "there is no terminal to ask on"
             raise UntrustedProject(message, hint="`ralph trust --show` lists what it asks for, --yes agrees")
-        if not ask(standing):
-            return 2
+        ask(standing)
     trust.trust(standing)
     click.echo(f"{root.state} is trusted")
     return 0
