@@ -24,8 +24,6 @@ RECORDS_MEAN = "has records of runs and tasks that ralph cannot tell from a stra
 AGREED_RECORDS = Demand("", "", STATE_FOLDER, "")
 """Remembered with a yes to such records: only these does ``revoke`` ask about again."""
 SANDBOX_KIND = ("sandbox", "kind")
-SYNTAX = "$`;&|<>(){}'\"\\ \t\r\n"
-"""Of a shell: a token has none of it."""
 
 
 class Standing(NamedTuple):
@@ -184,32 +182,7 @@ def demand_lines(standing: Standing) -> list[str]:
 
 
 def describe(demand: Demand) -> str:
-    """``runs make test``, as one line. Only what cannot be a command is masked: what is hidden could be what runs."""
-    from ralph.domain.text.masking import mask_values
+    """``runs make test``, as one line."""
+    from ralph.domain.trust.shown import shown
 
-    if demand.says:
-        return demand.says
-    value = demand.value
-    if isinstance(value, Mapping):
-        value = mask_values(dict(value))
-    return reveal(f"{demand.means} {_words(value)}").rstrip()
-
-
-def _words(value: object) -> str:
-    if isinstance(value, str):
-        return _masked(value)
-    if isinstance(value, bool):
-        return ""  # the words before it say which
-    if isinstance(value, list):
-        return ", ".join(map(_words, value)) or "nothing"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_words(one)}" for name, one in value.items()) or "nothing"
-    return "nothing" if value is None else str(value)
-
-
-def _masked(text: str) -> str:
-    from ralph.domain.text.masking import mask_text
-
-    masked = mask_text(text)
-    is_token = sum(map(masked.count, SYNTAX)) == sum(map(text.count, SYNTAX))
-    return masked if is_token else text
+    return demand.says or reveal(f"{demand.means} {shown(demand.value)}").rstrip()
