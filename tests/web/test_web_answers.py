@@ -122,14 +122,14 @@ def test_reports_come_in_each_format_and_can_run_nothing(site: Site, live: LiveR
 
 def test_cards_are_told_and_tasks_cancelled_and_tried_again(site: Site, live: LiveRun) -> None:
     store = TaskStore(live.database, me=this_process(), started_of=started_of)
-    store.add([Task(id="T/1", title="odd <name>")], at=time.time())
+    store.add([Task(id="T.1", title="odd <name>")], at=time.time())
     with site.client() as client:
         (board,) = client.get("/api/state").json()["boards"]
         (card,) = board["lanes"][0]["cards"]
-        assert (card["id"], card["can"]) == ("T/1", ["cancel"])
-        assert client.get("/api/cards/task/T%2F1").json()["card"]["title"] == "odd <name>"
+        assert (card["id"], card["can"]) == ("T.1", ["cancel"])
+        assert client.get("/api/cards/task/T%2E1").json()["card"]["title"] == "odd <name>"
         assert client.get("/api/cards/task/nobody").status_code == 404
-        assert client.get("/api/cards/thing/T%2F1").status_code == 404
+        assert client.get("/api/cards/thing/T.1").status_code == 404
         store.add([Task(id="T-2", title="plain")], at=time.time())
         assert client.post("/api/tasks/T-2/cancel", json={}).json() == {"status": "cancelled"}
         assert client.post("/api/tasks/T-2/cancel", json={}).status_code == 409

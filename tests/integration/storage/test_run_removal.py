@@ -63,7 +63,7 @@ def test_folder_rows_and_links_go_together_and_the_rest_stays(folder: Path) -> N
 
 
 def test_a_folder_that_cannot_be_removed_keeps_its_row(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path, *, dir_fd: int) -> None:
+    def refuse(path: Path, **_: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("shutil.rmtree", refuse)

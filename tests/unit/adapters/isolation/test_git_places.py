@@ -22,15 +22,18 @@ def repository(folder: Path) -> Path:
 
 
 def test_without_a_repository_none_can_be_made(tmp_path: Path) -> None:
-    assert git_places(tmp_path) == GitPlaces(barred=(tmp_path / ".git",))
+    assert git_places(tmp_path) == GitPlaces(barred=(tmp_path / ".git", tmp_path / "HEAD"))
 
 
 def test_of_a_plain_repository_hooks_and_configuration_are_read_only(tmp_path: Path) -> None:
     top = repository(tmp_path / "a")
-    running = ("hooks", "branches", "remotes", "config")
+    running = ("hooks", "branches", "remotes", "config", "commondir")
     assert git_places(top) == GitPlaces(
-        writable=(top / ".git",), readonly=tuple(top / ".git" / name for name in running)
+        writable=(top / ".git",),
+        readonly=tuple(top / ".git" / name for name in running),
+        barred=(top / "HEAD",),
     )
+    assert (top / ".git" / "commondir").read_text() == ".\n"
 
 
 def test_a_folder_in_a_repository_is_in_it(tmp_path: Path) -> None:
@@ -39,7 +42,7 @@ def test_a_folder_in_a_repository_is_in_it(tmp_path: Path) -> None:
     found = git_places(top / "sub" / "sub")
     assert found.writable == (top / ".git",)
     assert found.top == top
-    assert found.barred == (top / "sub" / "sub" / ".git",)
+    assert found.barred == (top / "sub" / "sub" / ".git", top / "sub" / "sub" / "HEAD")
 
 
 def test_missing_hooks_are_made_before_the_agent_can(tmp_path: Path) -> None:
@@ -66,13 +69,12 @@ def test_a_worktree_has_its_folder_elsewhere(tmp_path: Path) -> None:
     git(top, "worktree", "add", "-q", str(tree))
     git(top, "worktree", "add", "-q", str(tmp_path / "other"))
     found = git_places(tree)
-    assert found.writable == (top / ".git", top / ".git/worktrees/tree")
+    assert found.readable == (top / ".git",)
+    assert found.writable == tuple(
+        top / ".git" / name for name in ("worktrees/tree", "objects", "refs", "logs")
+    )
     assert {
         tree / ".git",
-        top / ".git/HEAD",
-        top / ".git/config",
-        top / ".git/hooks",
-        top / ".git/worktrees",
         top / ".git/worktrees/tree/commondir",
         top / ".git/worktrees/tree/gitdir",
     } <= set(found.readonly)
@@ -80,6 +82,6 @@ def test_a_worktree_has_its_folder_elsewhere(tmp_path: Path) -> None:
 
 def test_a_git_file_that_leads_nowhere_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: /no/such/folder\n")
-    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",))
+    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "HEAD",))
     (tmp_path / ".git").write_bytes(b"\xff\x00 nonsense")
-    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",))
+    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "HEAD",))
