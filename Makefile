@@ -43,8 +43,9 @@ faults-again: $(VENV)/dev ## run the cells that just failed again, one at a time
 test-security: attack ## attack ralph: sandbox, links, hostile repositories, secrets; as root also as an ordinary user
 	@if [ "$$(id -u)" = 0 ]; then .ci/ordinary-user attack; fi
 
+ATTACKS ?= tests/security
 attack: $(VENV)/dev
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/security
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ATTACKS)
 
 attack-again: $(VENV)/dev ## run the attacks that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/security

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.security.test_sandboxed_run import needs_bwrap
+
 from .conftest import DONE, PROMPT, Project
-from .test_sandboxed_run import needs_bwrap
 
 NEW_AGENTS = Path(__file__).with_name("new_agents")
 

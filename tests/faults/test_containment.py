@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.test_sandboxed_run import sandbox_works
+from tests.security.test_sandboxed_run import sandbox_works
 
 from .loops import HONEST, Loop
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import DONE, PROMPT, Project
-from tests.acceptance.test_sandboxed_run import needs_bwrap
+
+from .test_sandboxed_run import needs_bwrap
 
 
 @pytest.fixture

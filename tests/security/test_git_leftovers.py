@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import DONE, PROMPT, Project
-from tests.acceptance.test_sandboxed_run import needs_bwrap
+
+from .test_sandboxed_run import needs_bwrap
 
 pytestmark = needs_bwrap
 

@@ -23,9 +23,9 @@ from ralph.adapters.own_programs import OwnPrograms
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.engine.ports import Command
 from tests.acceptance.conftest import DONE, PROMPT, Project
-from tests.acceptance.test_sandboxed_run import needs_bwrap
 
 from .stand_ins import StandIns
+from .test_sandboxed_run import needs_bwrap
 
 OURS = (
     "git", "env", "sh", "bwrap", "python3", "true", "mount", "systemd-run", "ls", "git-remote-https", "ssh", "gpg",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .conftest import Project
-from .task_project import TaskProject
+from tests.acceptance.conftest import Project
+from tests.acceptance.task_project import TaskProject
+
 from .test_sandboxed_run import needs_bwrap
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Project
+from tests.acceptance.conftest import Project
+
 from .test_sandboxed_run import needs_bwrap
 
 pytestmark = needs_bwrap

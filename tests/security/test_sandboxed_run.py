@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import DONE, PROMPT, Project
-from .task_project import TaskProject
+from tests.acceptance.conftest import DONE, PROMPT, Project
+from tests.acceptance.task_project import TaskProject
 
 
 def sandbox_works() -> bool:
