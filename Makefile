@@ -20,11 +20,12 @@ test: $(VENV)/dev ## run the tests
 test-again: $(VENV)/dev ## run the tests that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
+CORE ?= tests/unit tests/integration
 test-core: $(VENV)/dev ## run unit and integration tests; PYTHON=python3.13 VENV=.venv-3.13: on another Python
-	@$(BIN)/python -m pytest -n auto --dist worksteal tests/unit tests/integration
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(CORE)
 
 test-core-again: $(VENV)/dev
-	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/unit tests/integration
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(CORE)
 
 check: static test ## what to run before a pull request
 

@@ -27,6 +27,9 @@ COMMANDS = (
     ["steer", "x"], ["resume", "--dry-run"], ["work", "--dry-run"], ["run", "-p", "x", "--dry-run"],
 )  # fmt: skip
 FEW = tuple(one for one in COMMANDS if one[0] in ("status", "show", "stats", "task", "report", "resume"))
+READERS = tuple(one for one in COMMANDS if one[0] not in ("plan", "config", "run"))
+"""Of the database."""
+AT_A_TIME = 4
 DOCUMENTED = {0, 1, 2, 4, 130}
 DRIVER = """
 import contextlib, io, json, sys, time
@@ -292,13 +295,16 @@ def test_one_value_in_every_column(crafted: Project, table: str, value: str) -> 
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     connection.close()
     script = []
-    for column in columns:
+    for number, column in enumerate(columns):
         database(crafted).write_bytes(whole)
         spoil(crafted, f"UPDATE {table} SET {column} = ?", values=(VALUES[value],))
         copy = crafted.root.parent / f"{table}-{column}"
         copy.mkdir()
         shutil.copytree(crafted.root / ".ralph", copy / ".ralph", symlinks=True)
-        script += [[*command, "--project-dir", str(copy)] for command in FEW]
+        # In turn, or it would take minutes: each command meets each column with some value.
+        first = number + [*VALUES].index(value) * 2
+        chosen = [FEW[(first + more) % len(FEW)] for more in range(AT_A_TIME)]
+        script += [[*command, "--project-dir", str(copy)] for command in chosen]
     read_all(crafted, tuple(script))
 
 
@@ -332,7 +338,7 @@ def test_json_that_no_ralph_wrote(crafted: Project, table: str, column: str, doc
     if column == "data":
         text = DOCUMENTS[document].encode()
     spoil(crafted, "DROP TRIGGER task_waits_for_others", f"UPDATE {table} SET {column} = ?", values=(text,))
-    read_all(crafted)
+    read_all(crafted, READERS)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +348,7 @@ def test_json_that_no_ralph_wrote(crafted: Project, table: str, column: str, doc
 def test_events_of_a_known_kind_with_unknown_content(crafted: Project, kind: str, document: str) -> None:
     spoil(crafted, "UPDATE events SET kind = ?", values=(kind,))
     spoil(crafted, "UPDATE events SET data = ?", values=(DOCUMENTS[document].encode(),))
-    read_all(crafted)
+    read_all(crafted, READERS)
 
 
 @pytest.mark.parametrize(
