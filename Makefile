@@ -22,7 +22,7 @@ test-again: $(VENV)/dev ## run the tests that just failed again, one at a time
 
 CORE ?= tests/unit tests/integration
 test-core: $(VENV)/dev ## run unit and integration tests; PYTHON=python3.13 VENV=.venv-3.13: on another Python
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(CORE)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(CORE)
 
 test-core-again: $(VENV)/dev
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(CORE)
