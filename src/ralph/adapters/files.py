@@ -59,7 +59,7 @@ def write_in(folder: int, name: str, content: str | bytes, *, mode: int | None =
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        descriptor = os.open(temporary, flags, mode if kept is None else kept & PRIVATE_FILE, dir_fd=folder)
+        descriptor = os.open(temporary, flags, mode if kept is None else PRIVATE_FILE, dir_fd=folder)
         with open(descriptor, "wb") as file:  # noqa: PTH123 a descriptor
             if kept is not None:
                 os.fchmod(descriptor, kept)
@@ -75,12 +75,12 @@ def write_in(folder: int, name: str, content: str | bytes, *, mode: int | None =
 
 
 def _permissions_of(folder: int, name: str) -> int | None:
-    """None: there is no such file."""
+    """None: there is no such file. What we write can be read again, whatever an agent made of it."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except OSError:
         return None
-    return mode & 0o777 if stat.S_ISREG(mode) else None
+    return mode & 0o777 | PRIVATE_FILE if stat.S_ISREG(mode) else None
 
 
 def write_private(path: Path, content: bytes) -> None:
