@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -148,3 +149,26 @@ def test_a_filter_is_not_run_in_an_untrusted_project_even_in_a_sandbox(
     ran = unpacked.ralph("run", "-p", PROMPT, "--sandbox", "--agent", "claude", RALPH_TRUST="")
     assert ran.returncode == 2
     assert not (tmp_path / "ESCAPED").exists()
+
+
+@needs_bwrap
+def test_what_ralph_itself_puts_into_gits_folder_is_not_asked_about(project: Project, own_home: Path) -> None:
+    """A sandbox keeps a ``commondir`` there while it is open: nobody finds it later, and a kill may leave it."""
+    settings = own_home / ".config" / "ralph" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"sandbox": {"writable": [str(project.programs)]}}))
+    subprocess.run(["git", "init", "-q", project.root], check=True)
+    common_dir = project.root / ".git" / "commondir"
+    project.agent([{"run": "test -f .git/commondir && touch seen"}, {"say": DONE}])
+    run = ("run", "-p", PROMPT, "--agent", "claude", "--no-wait", "-m", "1")
+    project.ralph("doctor", RALPH_TRUST="")
+    assert not common_dir.exists()
+    project.ralph(*run, "--sandbox=bwrap", check=0, RALPH_TRUST="")
+    assert (project.root / "seen").exists()
+    assert not common_dir.exists()
+    common_dir.write_text(".\n")
+    project.ralph(*run, check=0, RALPH_TRUST="")
+    project.ralph(*run, "--sandbox=bwrap", check=0, RALPH_TRUST="")
+    assert not common_dir.exists()
+    common_dir.write_text("elsewhere\n")
+    assert "is not trusted" in project.ralph(*run, check=2, RALPH_TRUST="").stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ralph.adapters.files import is_true, real_path
 from ralph.adapters.git_folders import (
+    COMMON_DIR,
     MARKER,
     GitFolders,
     entries,
@@ -21,6 +22,7 @@ from ralph.adapters.git_folders import (
     included,
     is_marked,
     is_surely_valid,
+    leads_to_itself,
     unexamined,
     without_subsection,
 )
@@ -56,8 +58,8 @@ def git_demands(start: Path) -> tuple[Demand, ...]:
 
 
 def _demands(folders: GitFolders) -> Iterator[Demand]:
-    elsewhere = folders.common / "commondir"  # git writes none there, but believes any
-    if is_true(elsewhere.exists):
+    elsewhere = folders.common / COMMON_DIR  # git writes none there, but believes any
+    if is_true(elsewhere.exists) and not leads_to_itself(elsewhere):
         yield Demand("makes git use another repository's settings", "", "", str(elsewhere))
     for config in dict.fromkeys(
         folder / name for folder in (folders.common, folders.own) for name in ("config", "config.worktree")

@@ -13,6 +13,9 @@ from ralph.domain.text.git_config import parse_git_config
 
 MARKER = ".git"
 WORKTREES = "worktrees"
+COMMON_DIR = "commondir"
+ITSELF = ".\n"
+"""A ``commondir`` that leads nowhere else, as there is one while a confined agent works."""
 _MARKER_BYTES = 1 << 20  # git's own limit
 _MOST_BYTES = 1_000_000
 _MOST_INCLUDED = 100
@@ -29,9 +32,8 @@ class GitFolders:
 
 def git_folders(start: Path) -> GitFolders | None:
     """Of the repository that contains ``start``; None if there is none, or git could not tell either."""
-    above = (
-        folder for folder in start.parents if is_true(partial(is_marked, folder))
-    )  # others' may be private
+    # Others' folders may be private.
+    above = (folder for folder in start.parents if is_true(partial(is_marked, folder)))
     top = start if is_marked(start) else next(above, None)
     if top is None:
         return None
@@ -77,8 +79,13 @@ def _common_folder(own: Path) -> Path:
     """Only a worktree's folder has another one: git does not write ``commondir`` into a plain repository."""
     if own.parent.name != WORKTREES:
         return own
-    named = read_whole(own / "commondir", _MARKER_BYTES)
+    named = read_whole(own / COMMON_DIR, _MARKER_BYTES)
     return own if named is None else real_path(own / named.decode(errors="surrogateescape").strip())
+
+
+def leads_to_itself(common_dir: Path) -> bool:
+    """Whether it is a ``commondir`` as ralph puts it there. A kill may have left it."""
+    return read_whole(common_dir, len(ITSELF), follow=False) == ITSELF.encode()
 
 
 def entries(config: Path) -> Iterator[tuple[str, str]]:

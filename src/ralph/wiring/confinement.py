@@ -38,7 +38,6 @@ class Confinement:
     sandbox: Sandbox | None = None
     notes: tuple[str, ...] = ()
     tidy: Callable[[], None] = lambda: None  # clears up what an agent leaves for those outside to trip over
-    leave: Callable[[], None] = lambda: None  # takes away what was put there for the run
 
     def around(self, runner: ProcessRunner, environment: Mapping[str, str]) -> ProcessRunner:
         """``runner``: starts what sets up the sandbox. ``environment``: of the processes inside."""
@@ -208,7 +207,6 @@ async def confinement_of(
         )
     from ralph.adapters.isolation.choice import choose_sandbox
     from ralph.adapters.isolation.git_leftovers import GitLeftovers
-    from ralph.adapters.isolation.git_places import remove_common_dir
     from ralph.adapters.isolation.outside import GitTraps, KeptLinks, exposed_commands
     from ralph.adapters.isolation.own_places import links_on_path, own_notes
     from ralph.adapters.isolation.places import project_places
@@ -250,12 +248,7 @@ async def confinement_of(
         *(() if settings.sandbox_checks else (CHECKS_OUTSIDE,)),
         *exposed_commands(launch.root.workspace, outside),
     )
-    return Confinement(
-        chosen.sandbox,
-        (chosen.why, *chosen.guarantees.lines(), *notes),
-        tidy,
-        partial(remove_common_dir, launch.root.workspace),
-    )
+    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *notes), tidy)
 
 
 @asynccontextmanager
@@ -265,11 +258,8 @@ async def open_sandbox(confinement: Confinement, runner: ProcessRunner) -> Async
         return
     from ralph.adapters.isolation.runner import keep_open
 
-    try:
-        async with keep_open(confinement.sandbox, runner):
-            yield
-    finally:
-        confinement.leave()
+    async with keep_open(confinement.sandbox, runner):
+        yield
 
 
 def policy_of(settings: SandboxSettings) -> SandboxPolicy:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ralph.adapters.files import read_whole, real_path, write_private
 from ralph.adapters.isolation.agent_state import make_session_folders, pack, survey_state
+from ralph.adapters.isolation.git_places import make_common_dir, remove_common_dir
 from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process, usual_limits
 from ralph.adapters.isolation.machine import GIT_SETTINGS
 from ralph.adapters.isolation.namespaces import NAMESPACES, try_namespaces
@@ -143,6 +144,7 @@ class BwrapSandbox:
 
     def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:
         make_session_folders(self._site, self._needs)
+        make_common_dir(self._site.workspace)
         dropped = [argument for name in sorted(self._site.outer_variables()) for argument in ("-u", name)]
         cwd = real_path(command.cwd)
         found = places(self._site, self._policy, self._needs)
@@ -183,6 +185,7 @@ class BwrapSandbox:
         if self._folder != Path():
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = Path()
+        remove_common_dir(self._site.workspace)
         self._limiter.close()
 
     async def _make_limiter(self, runner: ProcessRunner) -> Limiter:

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.files import read_whole, real_path
+from ralph.adapters.files import real_path
 from ralph.adapters.git_folders import (
+    COMMON_DIR,
+    ITSELF,
     MARKER,
     WORKTREES,
     entries,
@@ -21,6 +23,7 @@ from ralph.adapters.git_folders import (
     git_folders,
     included,
     is_marked,
+    leads_to_itself,
     unexamined,
     user_configs,
 )
@@ -30,8 +33,6 @@ from ralph.errors import ConfigError
 _FOLDERS = ("hooks", "branches", "remotes")
 # Of what worktrees share, all that is written for a commit.
 _DATA = ("objects", "refs", "logs", "reftable", "rr-cache", "lfs", "annex")
-_COMMON_DIR = "commondir"
-_ITSELF = ".\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,15 @@ def git_places(workspace: Path) -> GitPlaces:
     if (top / MARKER).is_file():
         readonly.append(top / MARKER)
     if own == common:
-        readonly += [*_running(common), *_common_dir(common)]
+        readonly += _running(common)
+        readonly += [path for path in (common / COMMON_DIR,) if path.exists()]
         if (worktrees := common / WORKTREES).is_dir():
             readonly += sorted(worktrees.iterdir())
     else:
         (common / "logs").mkdir(exist_ok=True)  # git makes it, but for a first commit
         readable.append(common)
         writable += [path for name in _DATA if (path := common / name).is_dir()]
-        readonly += [path for name in (_COMMON_DIR, "gitdir") if (path := own / name).exists()]
+        readonly += [path for name in (COMMON_DIR, "gitdir") if (path := own / name).exists()]
         readonly += _configuration(own, common)
     if (hidden := unexamined(common / "config")) is not None:
         message = f"{hidden} cannot be examined: it is too long, no plain file, or one of too many"
@@ -102,30 +104,24 @@ def _running(folder: Path) -> Iterator[Path]:
         yield from _running(submodule)
 
 
-def _common_dir(folder: Path) -> Iterator[Path]:
+def make_common_dir(workspace: Path) -> None:
     """It says where git finds its configuration, and an agent could make one: so there is one, which leads nowhere else.
 
     With it git takes no notice of ``core.worktree`` and ``core.bare``, so not where these count.
     """
-    if {"core.worktree", "core.bare"} & {
-        key for key, value in entries(folder / "config") if value != "false"
-    }:
+    found = git_folders(workspace)
+    if found is None or found.own != found.common or os.path.lexists(path := found.own / COMMON_DIR):
         return
-    path = folder / _COMMON_DIR
-    if not os.path.lexists(path):
-        path.write_text(_ITSELF)
-    yield path
-
-
-def leads_to_itself(path: Path) -> bool:
-    """Whether it is a ``commondir`` as ralph puts it there."""
-    return read_whole(path, len(_ITSELF), follow=False) == _ITSELF.encode()
+    if not {"core.worktree", "core.bare"} & {
+        key for key, value in entries(found.own / "config") if value != "false"
+    }:
+        path.write_text(ITSELF)
 
 
 def remove_common_dir(workspace: Path) -> None:
     """If it is there, and ours."""
     found = git_folders(workspace)
-    if found is not None and leads_to_itself(path := found.own / _COMMON_DIR):
+    if found is not None and leads_to_itself(path := found.own / COMMON_DIR):
         path.unlink(missing_ok=True)
 
 

@@ -13,8 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph.adapters.files import real_path
-from ralph.adapters.git_folders import entries, git_folders, included, user_configs, without_subsection
-from ralph.adapters.isolation.git_places import leads_to_itself
+from ralph.adapters.git_folders import (
+    COMMON_DIR,
+    entries,
+    git_folders,
+    included,
+    leads_to_itself,
+    user_configs,
+    without_subsection,
+)
 from ralph.domain.sandbox.own_git import RUNS_NOTHING
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError
@@ -96,7 +103,7 @@ def _traps(top: Path) -> Iterator[Path]:
 
 
 def _leads_away(entry: os.DirEntry[str]) -> bool:
-    return entry.name == "commondir" and not leads_to_itself(Path(entry.path))
+    return entry.name == COMMON_DIR and not leads_to_itself(Path(entry.path))
 
 
 def _links(objects: str) -> Iterator[Path]:

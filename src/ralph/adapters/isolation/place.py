@@ -46,9 +46,8 @@ def deepest(path: Path, covers: Iterable[Place]) -> Place | None:
 
 
 def is_in(path: Path, folder: Path) -> bool:
-    outer = (
-        folder.parts
-    )  # asked a thousand times for each process: looking through Path.parents takes ten times as long
+    # Asked a thousand times for each process: looking through Path.parents takes ten times as long.
+    outer = folder.parts
     return path.parts[: len(outer)] == outer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from ralph.adapters.isolation.git_places import GitPlaces, git_places
+from ralph.adapters.isolation.git_places import GitPlaces, git_places, make_common_dir
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -27,6 +27,7 @@ def test_without_a_repository_none_can_be_made(tmp_path: Path) -> None:
 
 def test_of_a_plain_repository_hooks_and_configuration_are_read_only(tmp_path: Path) -> None:
     top = repository(tmp_path / "a")
+    make_common_dir(top)
     running = ("hooks", "branches", "remotes", "config", "commondir")
     assert git_places(top) == GitPlaces(
         writable=(top / ".git",),
@@ -85,3 +86,12 @@ def test_a_git_file_that_leads_nowhere_is_left_alone(tmp_path: Path) -> None:
     assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "HEAD",))
     (tmp_path / ".git").write_bytes(b"\xff\x00 nonsense")
     assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "HEAD",))
+
+
+def test_where_the_configuration_names_the_working_tree_git_must_not_be_told_otherwise(
+    tmp_path: Path,
+) -> None:
+    top, other = repository(tmp_path / "a"), repository(tmp_path / "b")
+    git(top, "submodule", "add", "-q", str(other), "part")
+    make_common_dir(top / "part")
+    assert not (top / ".git/modules/part/commondir").exists()

@@ -69,7 +69,7 @@ async function readEvents(body, handle) {
 }
 
 /**
- * Follows the server, and after a break goes on with the last event it saw. If the server refuses (a restart gave it
+ * Follows the server, and after a break resumes after the last event it saw. If the server refuses (a restart gave it
  * another token), we keep trying and say that the link is lost.
  */
 export function follow({ run = "", after = 0, on, onLink }) {
