@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from ralph.adapters.isolation.bwrap import BwrapSandbox
+from ralph.adapters.isolation.runner import keep_open
 from ralph.domain.sandbox.kind import Network
 from ralph.domain.sandbox.policy import Limits, SandboxPolicy
 from tests.acceptance.conftest import Project
@@ -17,9 +18,11 @@ from .conftest import OFF, Sandboxed
 
 
 def promise(sandboxed: Sandboxed, policy: SandboxPolicy) -> str:
-    sandbox = BwrapSandbox(sandboxed.site(), policy)
-    asyncio.run(sandbox.survey(sandboxed.runner()))
-    return sandbox.guarantees.limits
+    async def run() -> str:
+        async with keep_open(BwrapSandbox(sandboxed.site(), policy), sandboxed.runner()) as sandbox:
+            return sandbox.guarantees.limits
+
+    return asyncio.run(run())
 
 
 def limited(**limits: int) -> SandboxPolicy:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ralph.adapters.isolation.choice import Choice, choose_sandbox, troubles
+from ralph.adapters.isolation.choice import Choice, open_sandbox, troubles
 from ralph.domain.sandbox.kind import AUTO, STRONGEST, SandboxKind
 from ralph.domain.sandbox.policy import SandboxPolicy
 from ralph.errors import AgentUnavailable, UsageError
@@ -17,7 +17,11 @@ IMAGE = SandboxPolicy(image="agents:1")
 
 
 def choose(stand_ins: StandIns, asked: str, policy: SandboxPolicy = IMAGE) -> Choice:
-    return asyncio.run(choose_sandbox(asked, stand_ins.site(), policy, stand_ins.runner()))
+    async def run() -> Choice:
+        async with open_sandbox(asked, stand_ins.site(), policy, stand_ins.runner()) as chosen:
+            return chosen
+
+    return asyncio.run(run())
 
 
 def kind_of(chosen: Choice) -> SandboxKind:
@@ -57,6 +61,25 @@ def test_auto_without_any_goes_on_and_says_so(stand_ins: StandIns) -> None:
     assert chosen.sandbox is None
     assert chosen.why.startswith("no sandbox: none works here (sbx: sbx is not installed")
     assert chosen.guarantees.lines()[0] == "writes: not confined"
+
+
+@pytest.mark.parametrize("asked", [AUTO, STRONGEST])
+def test_one_that_cannot_be_opened_is_passed_over_and_closed(stand_ins: StandIns, asked: str) -> None:
+    stand_ins.install("sbx", "docker")
+    stand_ins.answer((["create"], 1, "", "no room\n"))
+    chosen = choose(stand_ins, asked)
+    assert kind_of(chosen) is SandboxKind.CONTAINER
+    assert "(sbx: cannot set up the sandbox: `sbx create" in chosen.why
+    assert "no room" in chosen.why
+
+
+@pytest.mark.parametrize("asked", [AUTO, STRONGEST, "sbx"])
+def test_one_that_cannot_be_opened_is_refused_if_none_is_left(stand_ins: StandIns, asked: str) -> None:
+    stand_ins.install("sbx")
+    stand_ins.answer((["create"], 1, "", "no room\n"))
+    with pytest.raises(AgentUnavailable, match="no room") as caught:
+        choose(stand_ins, asked)
+    assert "sbx diagnose" in caught.value.hint
 
 
 def test_a_bare_flag_without_any_is_an_error_with_what_to_do(stand_ins: StandIns) -> None:

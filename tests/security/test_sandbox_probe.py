@@ -24,6 +24,9 @@ while [ "$1" != -- ]; do shift; done; shift
 export RALPH_SANDBOX=bwrap
 exec "$@"
 """
+SRT = """\
+while [ $# -gt 0 ]; do [ "$1" = -c ] && exec sh -c "$2"; shift; done
+"""
 WEAKER = """\
 import os, sys
 arguments, dropped = sys.argv[1:], {dropped!r}
@@ -140,6 +143,22 @@ def test_a_run_does_not_begin_in_a_sandbox_that_is_none(
     assert "does not hold what it promises" in ran.stderr
     assert "home hidden" not in ran.stdout + ran.stderr
     assert not started.exists()
+
+
+@pytest.mark.parametrize("asked", ["--sandbox", "--sandbox=auto"])
+def test_the_next_kind_is_taken_instead_of_a_sandbox_that_is_none(
+    project: Project, bwrap_trouble: str, asked: str
+) -> None:
+    if bwrap_trouble:
+        pytest.skip(bwrap_trouble)
+    install(project.programs / "bin", SRT).rename(project.programs / "bin" / "srt")
+    install(project.programs / "bin", OUTSIDE)
+    project.program("agent", "echo inside $RALPH_SANDBOX\n")
+    project.settings(agent={"command": "agent", "adapter": "plain"})
+    ran = project.ralph("run", "-p", "x", asked, "--max-iterations", "1", check=None)
+    assert "sandbox srt: the strongest that works here" in ran.stderr
+    assert "bwrap: the sandbox bwrap was examined, and does not hold what it promises" in ran.stderr
+    assert "inside srt" in ran.stdout + ran.stderr
 
 
 def test_the_doctor_examines_it_too(project: Project, bwrap_trouble: str) -> None:

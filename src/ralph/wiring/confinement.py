@@ -135,12 +135,12 @@ async def open_runners(
 ) -> AsyncIterator[Runners]:
     """With the sandbox open until the block ends. ``exempt``: processes that a session's clean-up leaves alone.
 
-    Raises AgentUnavailable if the sandbox that was asked for is not there.
+    Raises AgentUnavailable if the sandbox that was asked for cannot be had.
     """
     make = partial(PosixProcessRunner, run_id=run_id, redactor=redactor)
     ours = partial(make, base_environment=own.environment, find=own.find)
     setting_up = YieldingRunner(ours(), control)
-    confinement = await confinement_of(
+    async with open_confinement(
         launch,
         setting_up,
         run_id=run_id,
@@ -148,23 +148,24 @@ async def open_runners(
         own=own,
         environment=agent_environment,
         report=report,
-    )
-    # What runs the agent, or its work, is kept: nothing of it may outlive its end.
-    kept = partial(make, ladder=launch.ladder, exempt=exempt, watcher=watcher)
-    if confinement.sandbox is None:
-        agents: ProcessRunner = kept(base_environment=agent_environment)
-        checks: ProcessRunner = make(base_environment=environment, watcher=watcher)
-        outside = YieldingRunner(make(base_environment=environment, find=own.find), control)
-        commands = YieldingRunner(make(base_environment=environment), control)
-    else:
-        agents = confinement.around(kept(base_environment=own.environment, find=own.find), agent_environment)
-        checks = (
-            confinement.around(ours(watcher=watcher), environment)
-            if launch.settings.sandbox_checks
-            else make(base_environment=environment, watcher=watcher)
-        )
-        outside = commands = YieldingRunner(_wary(confinement, ours, own), control)
-    async with open_sandbox(confinement, setting_up):
+    ) as confinement:
+        # What runs the agent, or its work, is kept: nothing of it may outlive its end.
+        kept = partial(make, ladder=launch.ladder, exempt=exempt, watcher=watcher)
+        if confinement.sandbox is None:
+            agents: ProcessRunner = kept(base_environment=agent_environment)
+            checks: ProcessRunner = make(base_environment=environment, watcher=watcher)
+            outside = YieldingRunner(make(base_environment=environment, find=own.find), control)
+            commands = YieldingRunner(make(base_environment=environment), control)
+        else:
+            agents = confinement.around(
+                kept(base_environment=own.environment, find=own.find), agent_environment
+            )
+            checks = (
+                confinement.around(ours(watcher=watcher), environment)
+                if launch.settings.sandbox_checks
+                else make(base_environment=environment, watcher=watcher)
+            )
+            outside = commands = YieldingRunner(_wary(confinement, ours, own), control)
         yield Runners(
             checks=checks,
             agents=agents,
@@ -186,7 +187,8 @@ def _wary(confinement: Confinement, ours: Callable[..., ProcessRunner], own: Own
     return WaryRunner(ours(base_environment=environment), confinement.tidy)
 
 
-async def confinement_of(
+@asynccontextmanager
+async def open_confinement(
     launch: Launch,
     runner: ProcessRunner,
     *,
@@ -195,17 +197,18 @@ async def confinement_of(
     own: OwnPrograms,
     environment: Mapping[str, str],
     report: Callable[[str], None],
-) -> Confinement:
-    """Raises AgentUnavailable if what was asked for is not there."""
+) -> AsyncIterator[Confinement]:
+    """With the sandbox open until the block ends. Raises AgentUnavailable if the one that was asked for cannot be had."""
     settings = launch.settings
     asked = settings.sandbox.kind or launch.profile.sandbox
     if asked == SandboxKind.NONE:
         # Settings, which a repository brings along, may turn off what the profile would do: not silently.
         told = settings.sandbox.kind is not None and launch.profile.sandbox != SandboxKind.NONE
-        return Confinement(
+        yield Confinement(
             notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
         )
-    from ralph.adapters.isolation.choice import choose_sandbox
+        return
+    from ralph.adapters.isolation.choice import open_sandbox
     from ralph.adapters.isolation.git_leftovers import GitLeftovers
     from ralph.adapters.isolation.outside import GitTraps, KeptLinks, exposed_commands
     from ralph.adapters.isolation.own_places import links_on_path, own_notes
@@ -229,37 +232,27 @@ async def confinement_of(
         report=report,
     )
     policy = policy_of(settings.sandbox)
-    chosen = await choose_sandbox(asked, site, policy, runner)
-    if chosen.sandbox is None:
-        return Confinement(notes=(chosen.why,))
-    traps = GitTraps(launch.root.workspace, report)
-    traps.require_none()
-    leftovers = GitLeftovers(launch.root.workspace, report)
-    links = KeptLinks(links_on_path(own), report)
+    async with open_sandbox(asked, site, policy, runner) as chosen:
+        if chosen.sandbox is None:
+            yield Confinement(notes=(chosen.why,))
+            return
+        traps = GitTraps(launch.root.workspace, report)
+        traps.require_none()
+        leftovers = GitLeftovers(launch.root.workspace, report)
+        links = KeptLinks(links_on_path(own), report)
 
-    def tidy() -> None:
-        traps.remove()
-        leftovers.remove()
-        links.restore()
+        def tidy() -> None:
+            traps.remove()
+            leftovers.remove()
+            links.restore()
 
-    outside = {"notify": settings.notify, "scm": (settings.scm.command,) if settings.scm is not None else ()}
-    notes = (
-        *own_notes(site, project_places(site, policy, site.needs)),
-        *(() if settings.sandbox_checks else (CHECKS_OUTSIDE,)),
-        *exposed_commands(launch.root.workspace, outside),
-    )
-    return Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *notes), tidy)
-
-
-@asynccontextmanager
-async def open_sandbox(confinement: Confinement, runner: ProcessRunner) -> AsyncIterator[None]:
-    if confinement.sandbox is None:
-        yield
-        return
-    from ralph.adapters.isolation.runner import keep_open
-
-    async with keep_open(confinement.sandbox, runner):
-        yield
+        scm = (settings.scm.command,) if settings.scm is not None else ()
+        notes = (
+            *own_notes(site, project_places(site, policy, site.needs)),
+            *(() if settings.sandbox_checks else (CHECKS_OUTSIDE,)),
+            *exposed_commands(launch.root.workspace, {"notify": settings.notify, "scm": scm}),
+        )
+        yield Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *notes), tidy)
 
 
 def policy_of(settings: SandboxSettings) -> SandboxPolicy:

@@ -185,19 +185,19 @@ class Kit:
     async def runner_at(
         self, path: Path, *, reads: Sequence[Path] = (), writes: Sequence[Path] = ()
     ) -> AsyncIterator[ProcessRunner]:
-        """For checks in a place of their own: if the run is confined, in a sandbox that may write only there.
+        """For checks in a place of their own: in a sandbox of the run's kind, if it is confined, that may write only there.
 
         ``reads`` and ``writes``: what else they need.
         """
-        runners = self.runners
-        if not runners.is_confined or not self.launch.settings.sandbox_checks:
+        runners, confined = self.runners, self.runners.confinement.sandbox
+        if confined is None or not self.launch.settings.sandbox_checks:
             yield runners.checks
             return
         from ralph.adapters.processes.runner import PosixProcessRunner
-        from ralph.wiring.confinement import confinement_of, open_sandbox
+        from ralph.wiring.confinement import open_confinement
 
         run_id, sandbox = self.record.run_id, self.launch.settings.sandbox
-        sandbox = replace(sandbox, readonly=(*sandbox.readonly, *map(str, reads)))
+        sandbox = replace(sandbox, kind=confined.kind, readonly=(*sandbox.readonly, *map(str, reads)))
         ours = PosixProcessRunner(
             run_id=run_id,
             base_environment=runners.own.environment,
@@ -205,7 +205,7 @@ class Kit:
             watcher=self.record.watcher,
             find=runners.own.find,
         )
-        confinement = await confinement_of(
+        async with open_confinement(
             replace(
                 self.launch,
                 root=Root(self.launch.root.state, path),
@@ -218,8 +218,7 @@ class Kit:
             own=runners.own,
             environment=runners.agent_environment,
             report=self.warn,
-        )
-        async with open_sandbox(confinement, ours):
+        ) as confinement:
             yield confinement.around(ours, runners.environment)
 
     def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:

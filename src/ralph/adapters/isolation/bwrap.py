@@ -21,7 +21,7 @@ from pathlib import Path
 from ralph.adapters.files import read_whole, real_path, write_private
 from ralph.adapters.isolation.agent_state import make_session_folders, pack, survey_state
 from ralph.adapters.isolation.git_places import make_common_dir, remove_common_dir
-from ralph.adapters.isolation.limits import Limiter, limiter_for, per_process, usual_limits
+from ralph.adapters.isolation.limits import limiter_for, per_process, usual_limits
 from ralph.adapters.isolation.machine import GIT_SETTINGS
 from ralph.adapters.isolation.namespaces import NAMESPACES, try_namespaces
 from ralph.adapters.isolation.place import How, Place
@@ -73,7 +73,7 @@ class BwrapSandbox:
         self._policy = policy
         self._needs = site.needs
         self._program = site.own.find("bwrap") or "bwrap"
-        self._can_disable_userns: bool | None = None  # not known yet
+        self._can_disable_userns = False
         self._usual = usual_limits(site.workspace)
         self._limiter = per_process(policy.limits, self._usual, is_root=os.geteuid() == 0)
         self._rules = _allowed(policy, host_rules(self._needs.hosts, self._let_in()))
@@ -121,15 +121,9 @@ class BwrapSandbox:
             is_filtered=self._filter is not None,
         )
 
-    async def survey(self, runner: ProcessRunner) -> None:
-        self._can_disable_userns, _ = await try_namespaces(self._program, runner)
-        self._limiter = await self._make_limiter(runner)
-        self._limiter.close()  # made again when it is needed
-
     async def open(self, runner: ProcessRunner) -> None:
-        if self._can_disable_userns is None:
-            await self.survey(runner)
-        self._limiter = await self._make_limiter(runner)
+        self._can_disable_userns, _ = await try_namespaces(self._program, runner)
+        self._limiter = await limiter_for(self._policy.limits, self._usual, runner, self._site.own)
         self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))  # short: a socket's path has 107 characters
         py_compile.compile(str(_INSIDE), cfile=str(self._folder / "inside.pyc"), doraise=True)
         if self._filter is not None:
@@ -187,9 +181,6 @@ class BwrapSandbox:
             self._folder = Path()
         remove_common_dir(self._site.workspace)
         self._limiter.close()
-
-    async def _make_limiter(self, runner: ProcessRunner) -> Limiter:
-        return await limiter_for(self._policy.limits, self._usual, runner, self._site.own)
 
     def _let_in(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
         return self._site.let_in(environ, (*self._needs.env, *self._policy.env))

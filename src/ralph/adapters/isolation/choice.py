@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from ralph.adapters.isolation import bwrap, container, sbx, srt
@@ -49,26 +50,54 @@ class Choice:
         return self.sandbox.guarantees if self.sandbox is not None else NO_GUARANTEES
 
 
-async def choose_sandbox(asked: str, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Choice:
-    """``asked`` is a kind, ``auto`` or ``strongest``. ``runner`` has no sandbox."""
+@asynccontextmanager
+async def open_sandbox(
+    asked: str, site: Site, policy: SandboxPolicy, runner: ProcessRunner
+) -> AsyncIterator[Choice]:
+    """``asked`` is a kind, ``auto`` or ``strongest``; open in the block. ``runner`` has no sandbox.
+
+    Raises AgentUnavailable if none can be had. One that is here and does not hold is a reason for ``auto`` to take another,
+    but not to do without.
+    """
     if asked not in ASKABLE:
         message = f"there is no sandbox {asked!r}"
         raise UsageError(message, hint=f"use one of {', '.join(ASKABLE)}")
     if asked == SandboxKind.NONE:
-        return Choice(None, "no sandbox: the agent can do whatever you can")
-    if asked not in (AUTO, STRONGEST):
-        return await _exactly(SandboxKind(asked), site, policy, runner)
+        yield Choice(None, "no sandbox: the agent can do whatever you can")
+    elif asked in (AUTO, STRONGEST):
+        async with AsyncExitStack() as stack:
+            yield await _open_strongest(asked, site, policy, runner, stack)
+    else:
+        row = next(row for row in _ROWS if row.kind == asked)
+        if trouble := await row.trouble(site, policy, runner):
+            message = f"the sandbox {row.kind} cannot be used: {trouble}"
+            hint = f"{row.hint}, choose another with --sandbox=auto, or use --no-sandbox"
+            raise AgentUnavailable(message, hint=hint)
+        async with keep_open(row.make(site, policy), runner) as sandbox:
+            yield Choice(sandbox, f"sandbox {row.kind}: as asked{_examined(sandbox)}")
+
+
+async def _open_strongest(
+    asked: str, site: Site, policy: SandboxPolicy, runner: ProcessRunner, stack: AsyncExitStack
+) -> Choice:
+    """Kept open by ``stack``."""
     troubles: list[str] = []
+    may_go_without, hint = asked == AUTO, "install bubblewrap (Linux) or srt (macOS), or use --no-sandbox"
     for row in _ROWS:
         trouble = await row.trouble(site, policy, runner)
         if not trouble:
-            because = "the strongest that works here" + (f" ({'; '.join(troubles)})" if troubles else "")
-            sandbox = await _make(row, site, policy, runner)
-            return Choice(sandbox, f"sandbox {row.kind}: {because}{_examined(sandbox)}")
+            try:
+                sandbox = await stack.enter_async_context(keep_open(row.make(site, policy), runner))
+            except AgentUnavailable as error:
+                may_go_without, trouble, hint = False, str(error), error.hint or hint
+            else:
+                passed_over = f" ({'; '.join(troubles)})" if troubles else ""
+                why = f"sandbox {row.kind}: the strongest that works here{passed_over}{_examined(sandbox)}"
+                return Choice(sandbox, why)
         troubles.append(f"{row.kind}: {trouble}")
-    if asked == STRONGEST:
+    if not may_go_without:
         message = f"no sandbox works here: {'; '.join(troubles)}"
-        raise AgentUnavailable(message, hint="install bubblewrap (Linux) or srt (macOS), or use --no-sandbox")
+        raise AgentUnavailable(message, hint=hint)
     return Choice(None, f"no sandbox: none works here ({'; '.join(troubles)})")
 
 
@@ -91,22 +120,5 @@ async def _found_inside(row: _Row, site: Site, policy: SandboxPolicy, runner: Pr
     return ""
 
 
-async def _exactly(kind: SandboxKind, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Choice:
-    row = next(row for row in _ROWS if row.kind is kind)
-    trouble = await row.trouble(site, policy, runner)
-    if trouble:
-        message = f"the sandbox {kind} cannot be used: {trouble}"
-        hint = f"{row.hint}, choose another with --sandbox=auto, or use --no-sandbox"
-        raise AgentUnavailable(message, hint=hint)
-    sandbox = await _make(row, site, policy, runner)
-    return Choice(sandbox, f"sandbox {kind}: as asked{_examined(sandbox)}")
-
-
 def _examined(sandbox: Sandbox) -> str:
     return "" if sandbox.expected is not None else "; what it promises was not examined from inside"
-
-
-async def _make(row: _Row, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> Sandbox:
-    sandbox = row.make(site, policy)
-    await sandbox.survey(runner)
-    return sandbox

@@ -68,9 +68,6 @@ class ContainerSandbox:
             kernel=f"the filter of {PurePath(self._program).name}",
         )
 
-    async def survey(self, runner: ProcessRunner) -> None:
-        return  # the same everywhere
-
     async def open(self, runner: ProcessRunner) -> None:
         code, answer, _ = await ask(runner, self._program, "info", "--format", "{{json .}}")
         self._is_rootless = code == 0 and "rootless" in answer.lower().replace('"rootless":false', "")

@@ -41,12 +41,11 @@ class Sandbox(Protocol):
         """What must be found inside once it is open; None: it is not examined."""
         ...
 
-    async def survey(self, runner: ProcessRunner) -> None:
-        """Find out what this machine offers; ``guarantees`` then hold for this machine."""
-        ...
-
     async def open(self, runner: ProcessRunner) -> None:
-        """Set up what outlives single processes. ``runner`` is the one without a sandbox."""
+        """Set up what outlives single processes; ``guarantees`` then hold for this machine.
+
+        ``runner`` is the one without a sandbox.
+        """
         ...
 
     def wrap(self, command: Command, environ: Mapping[str, str] | None = None) -> Command:

@@ -82,9 +82,6 @@ class SbxSandbox:
             kernel="its own",
         )
 
-    async def survey(self, runner: ProcessRunner) -> None:
-        return  # the same everywhere
-
     async def open(self, runner: ProcessRunner) -> None:
         found = _names(await require(runner, self._program, "ls", "--json", hint="try `sbx login`"))
         if self.name in found:

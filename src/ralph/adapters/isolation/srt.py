@@ -60,9 +60,6 @@ class SrtSandbox:
             network=f"only {', '.join(self._domains)}" if self._domains else "off",
         )
 
-    async def survey(self, runner: ProcessRunner) -> None:
-        return  # the same everywhere
-
     async def open(self, runner: ProcessRunner) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="ralph-"))
         (self._folder / "srt.json").write_text(json.dumps(self._settings(), indent=2))
