@@ -1,7 +1,8 @@
 """The first program in a namespace: prepares what only the inside can prepare, then becomes the agent.
 
 Run by path with ``python -I -S``: nothing of ralph, and few modules, because every process in a sandbox pays for
-them. It parses its arguments itself::
+them (``signal`` and ``socket``, which make their constants enumerations, would double the time). It parses its
+arguments itself::
 
     inside.py [--same=WHAT:PATH] [--copies=FILE] [--proxy=SOCKET] [--port=N] [--forward=N] [--memory=BYTES]
               [--pids=N] [--file-size=BYTES] -- COMMAND…
@@ -12,12 +13,12 @@ them. It parses its arguments itself::
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
+import _socket
 import errno
 import os
 import resource
 import select
-import signal
-import socket
 import sys
 
 TYPE_CHECKING = False
@@ -60,8 +61,8 @@ def main(arguments: list[str]) -> int:
         for value in wanted.get(name, ()):
             limit(which, int(value))
     # Ignored on the way in: only the agent gets them, not the sandbox around it.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    for number in (_signal.SIGINT, _signal.SIGTERM):
+        _signal.signal(number, _signal.SIG_DFL)
     try:
         become(command, carried(os.environ))
     except OSError as error:
@@ -163,17 +164,17 @@ def start_bridge(proxy: str, port: int, forward: list[int]) -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
+        _signal.signal(number, _signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):  # the agent's output ends with the agent
         os.dup2(nothing, descriptor)
     Bridge(proxy, listeners).run()
 
 
-def listen(port: int) -> socket.socket:
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def listen(port: int) -> _socket.socket:
+    listener = _socket.socket()
+    listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
     listener.bind((_LOOPBACK, port))
     listener.listen(128)
     return listener
@@ -182,7 +183,7 @@ def listen(port: int) -> socket.socket:
 class Flow:
     """One direction of one connection."""
 
-    def __init__(self, source: socket.socket, target: socket.socket, pending: bytes = b"") -> None:
+    def __init__(self, source: _socket.socket, target: _socket.socket, pending: bytes = b"") -> None:
         self.source = source
         self.target = target
         self.pending = pending  # read but not written yet
@@ -191,7 +192,7 @@ class Flow:
 
 
 class Bridge:
-    def __init__(self, proxy: str, listeners: dict[socket.socket, bytes]) -> None:
+    def __init__(self, proxy: str, listeners: dict[_socket.socket, bytes]) -> None:
         self.proxy = proxy
         self.listeners = listeners
         self.flows: list[Flow] = []
@@ -217,9 +218,9 @@ class Bridge:
                 if flow in self.flows and ready & {flow.source.fileno(), flow.target.fileno()}:
                     self.move(flow)
 
-    def accept(self, listener: socket.socket, request: bytes) -> None:
-        inner, _ = listener.accept()
-        outer = socket.socket(socket.AF_UNIX)
+    def accept(self, listener: _socket.socket, request: bytes) -> None:
+        inner = _socket.socket(fileno=listener._accept()[0])  # type: ignore[attr-defined]
+        outer = _socket.socket(_socket.AF_UNIX)
         try:
             outer.connect(self.proxy)
         except OSError:
@@ -242,7 +243,7 @@ class Bridge:
             if flow.pending:
                 flow.pending = flow.pending[flow.target.send(flow.pending) :]
             if flow.ended and not flow.pending:
-                flow.target.shutdown(socket.SHUT_WR)
+                flow.target.shutdown(_socket.SHUT_WR)
                 self.flows.remove(flow)
                 if not any(other.source is flow.target for other in self.flows):
                     flow.source.close()

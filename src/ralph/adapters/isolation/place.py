@@ -54,7 +54,9 @@ def is_in(path: Path, folder: Path) -> bool:
 def is_redirectable(path: Path, writable: Iterable[Path]) -> bool:
     """Whether anyone who may write to ``writable`` decides where ``path`` leads."""
     folders = {*writable}
-    for step in (path, *path.parents):
+    # Mostly there are no links on the way, and a look at the last step tells about all of them.
+    is_straight = real_path(path.parent) == path.parent
+    for step in (path,) if is_straight else (path, *path.parents):
         real = real_path(step.parent)
         if real in folders or not folders.isdisjoint(real.parents):
             return True

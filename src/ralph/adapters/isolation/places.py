@@ -70,6 +70,8 @@ def links_into_hidden(paths: Iterable[Path], hidden: Iterable[Path]) -> Iterator
     covered = tuple(hidden)
     seen: set[Path] = set()
     for path in paths:
+        if real_path(path) == path:
+            continue
         for step in (*reversed(path.parents), path):
             place = real_path(step.parent) / step.name
             if (

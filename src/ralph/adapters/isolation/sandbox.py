@@ -113,11 +113,12 @@ def kept_variables(environ: Mapping[str, str], patterns: Iterable[str] = ()) -> 
     All others never come near it: the first process in a sandbox shows its initial environment to every other.
     """
     wanted = (*_KEPT, *patterns)
-    return frozenset(name for name in environ if any(_matches(name, pattern) for pattern in wanted))
+    starred = [pattern for pattern in wanted if "*" in pattern]
+    return frozenset(
+        name for name in environ if name in wanted or any(_matches(name, pattern) for pattern in starred)
+    )
 
 
 def _matches(name: str, pattern: str) -> bool:
-    before, star, after = pattern.partition("*")
-    if not star:
-        return name == pattern
+    before, _, after = pattern.partition("*")
     return len(name) >= len(before) + len(after) and name.startswith(before) and name.endswith(after)
