@@ -2800,7 +2800,7 @@ def ralph_guard_families_call():
         is_torn: bool = False
         """A quote or bracket was left open: what we read may not be what runs."""
         input_text: str = ""
-        """What comes on stdin, if known."""
+        """What comes on stdin; unknown text if that is not known, nothing if nothing comes."""
 
         def place(self, path: str) -> Place:
             return place_of(path, self.cwd, self.rules.cwd)
@@ -2924,6 +2924,7 @@ def ralph_guard_families_clients():
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); is_opaque = _m["is_opaque"]
     _m = _module("ralph.guard.options"); command_words = _m["command_words"]; destructive_word = _m["destructive_word"]; is_only_asking = _m["is_only_asking"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
 
     class _Client(NamedTuple):
@@ -2988,14 +2989,22 @@ def ralph_guard_families_clients():
         ),
         ("services", "circleci gitlab-runner jenkins-cli knife chef puppet grafana-cli unleash", "", _STOPS),
         ("services", "gitlab-rake gitlab-backup", "", "gitlab:backup:restore restore"),
-        ("publish", "npm pnpm yarn bun", "", "publish unpublish deprecate"),
-        ("publish", "cargo gem twine pod goreleaser", "", "publish yank push upload trunk release"),
-        ("publish", "poetry uv hatch flit pdm dotnet docker mix", "", "publish push hex.publish"),
+        ("publish", "npm pnpm yarn bun vsce ovsx", "unpublish", "publish deprecate"),
+        ("publish", "cargo gem twine pod goreleaser", "yank trunk/delete", "publish push upload trunk release"),
+        ("publish", "poetry uv hatch flit pdm docker", "", "publish push"),
+        ("publish", "dotnet nuget mix", "nuget/delete delete hex.retire", "publish push hex.publish"),
         ("publish", "mvn mvnw", "", "deploy release:perform release:prepare"),
         ("publish", "gradle gradlew", "", "publish uploadArchives publishToMavenCentral"),
-        ("publish", "pip pip3 pipx snap brew", "", "uninstall remove rm autoremove"),
-        ("publish", "apt apt-get aptitude yum dnf zypper", "", "remove purge erase autoremove"),
-        ("publish", "pacman dpkg", "", "-R -Rs -Rns -Rdd -r -P --remove --purge"),
+        ("publish", "pip pip3 pipx", "uninstall-all", "uninstall"),
+        ("publish", "snap brew flatpak port winget choco scoop", "uninstall remove rm autoremove", ""),
+        (
+            "publish",
+            "apt apt-get aptitude yum dnf microdnf zypper apk pkg nala",
+            "remove purge erase autoremove autopurge rm del delete group/remove",
+            "",
+        ),
+        ("publish", "pacman yay paru", "-R -Rs -Rn -Rns -Rsn -Rc -Rsc -Rnsc -Rcns -Rscn -Rdd --remove", ""),
+        ("publish", "dpkg rpm", "-r -P -e --remove --purge --erase", ""),
     )
     _CLIENTS = {
         program: _Client(family, words_in(destroys), words_in(strict))
@@ -3007,8 +3016,9 @@ def ralph_guard_families_clients():
         "cloud": "destroys or changes running resources",
         "containers": "takes down what is running",
         "services": "deletes or disables something",
-        "publish": "publishes or removes software, which cannot be undone",
+        "publish": "publishes software, which cannot be undone, or removes it",
     }
+    _ASK = "ask the user to do it"
     _OWN_NOTES = {
         **dict.fromkeys(("gh", "glab"), words_in("cache alias extension run label")),
         "helm": words_in("repo plugin registry"),
@@ -3030,11 +3040,11 @@ def ralph_guard_families_clients():
         if _LOCAL_ENDPOINT.fullmatch(value_of_option(arguments, ("--endpoint-url",)) or ""):
             return None
         words = command_words(arguments)
+        if client.family == "publish" and _removes_software(call, client, words):
+            return Danger("publish", f"{call.program} removes software that was installed or published", _ASK)
         if _destroys(call, client, words):
             shown = " ".join(words[:3])
-            return Danger(
-                client.family, f"{call.program} {shown} {_EFFECTS[client.family]}", "ask the user to do it"
-            )
+            return Danger(client.family, f"{call.program} {shown} {_EFFECTS[client.family]}", _ASK)
         if client.family == "cloud":
             if _SYNCS & {*words, *arguments[:3]} and _SYNC_DELETES & set(arguments):
                 return Danger("cloud", "this deletes whatever the source does not have", "sync without deleting")
@@ -3045,9 +3055,7 @@ def ralph_guard_families_clients():
     def _destroys(call: Call, client: _Client, words: list[str]) -> bool:
         is_strict = call.rules.has_pack(client.family)
         if client.family == "publish":
-            said = {*words[:3], *call.arguments[:3]}
-            is_task = call.program.startswith("gradle") and any(map(_PUBLISH_TASK.fullmatch, words))
-            return is_strict and (bool(client.strict & said) or is_task)
+            return is_strict and _publishes(call, client, words)
         if call.program in ("kind", "k3d", "minikube", "k9s"):
             return is_strict and bool(client.strict & set(words))
         if call.program == "restic" and "-n" in call.arguments:
@@ -3061,6 +3069,22 @@ def ralph_guard_families_clients():
             return True
         has_flag = is_strict and client.family == "services" and any(map(_STRICT_FLAGS.fullmatch, call.arguments))
         return has_flag or bool(destructive_word(words, verbs))
+
+    def _publishes(call: Call, client: _Client, words: list[str]) -> bool:
+        is_task = call.program.startswith("gradle") and any(map(_PUBLISH_TASK.fullmatch, words))
+        return is_task or not client.strict.isdisjoint((*words[:3], *call.arguments[:3]))
+
+    def _removes_software(call: Call, client: _Client, words: list[str]) -> bool:
+        """From a registry, from the machine, or whatever a list names."""
+        if "--undo" in call.arguments:
+            return False
+        options = [word for word in call.arguments if word.startswith("-")]
+        if not client.destroys.isdisjoint((*words[:1], "/".join(words[:2]), *options)):
+            return True
+        is_pip = words[:1] == ["uninstall"] or words[:2] == ["pip", "uninstall"]
+        return is_pip and (
+            any(option.startswith(("-r", "--requirement")) for option in options) or any(map(is_opaque, words))
+        )
     return locals()
 
 def ralph_guard_families_containers():
@@ -3128,20 +3152,22 @@ def ralph_guard_families_containers():
                 return "this stops or removes containers or images by force", _BY_NAME
             if at_once:
                 return "this stops or removes the containers of every project", _BY_NAME
-        if "down" in words[:4] and has_flag(options, "v", "volumes"):
+        is_compose = what == "compose" or call.program.endswith("-compose")
+        if ("down" in words[:4] or (is_compose and "rm" in words[:4])) and has_flag(options, "v", "volumes"):
             named = [
                 value_of_option(call.arguments, names) for names in (("-f", "--file"), ("-p", "--project-name"))
             ]
-            if is_strict or not any(name and is_throwaway(name) for name in named):
-                return "this deletes volumes with their data", "use docker compose down without -v"
+            if is_strict or not any(name and is_throwaway(name) for name in (*named, *names)):
+                return "this deletes volumes with their data", "do it without -v, which keeps them"
         return "", ""
     return locals()
 
 def ralph_guard_families_databases():
-    """Databases on a server: dropping, emptying, resetting by a migration tool. A database in a file is the project's own.
+    """Databases: dropping, emptying, resetting by a migration tool.
 
-A name that says test is enough to be left alone, one that says production to be watched. The pack also covers databases in
-files, single indexes and steps back in migrations.
+A name that says test is enough to be left alone, one that says production to be watched. In a database that is a file, one
+that says development is enough too, and so are the rows of a cache or log. The pack also covers single indexes and steps
+back in migrations.
 """
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
@@ -3155,13 +3181,19 @@ files, single indexes and steps back in migrations.
     )
     _LOSS = LazyPattern(
         r"(?is)\bdrop\s+(?:table|database|schema|keyspace|collection|owned)\b|\btruncate\s+(?:table\s+)?\w|\bflush(?:all|db)\b"
-        r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$"
+        r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\"|--|\breturning\b|\bwhere\s+(?:true\b|1\s*(?:;|$|=\s*1\b)))"
+        r"|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b)[^;]){0,300}(?:;|$)"
         r"|dropDatabase\s*\(|\.drop\s*\(|\.(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?\)"
     )
     _TEST_DROP = LazyPattern(
         r"(?i)\bdrop\s+(?:database|schema|table)\s+(?:if\s+exists\s+)?[\"`]?(?:test_\w+|\w+_test)\b",
         hints="test TEST",
     )
+    _TEXT = LazyPattern(r"'(?:[^']|'')*'", hints="'")
+    _MADE_AGAIN = LazyPattern(
+        r"(?i)\bdelete\s+from\s+[\"`]?(?:\w+_)?(?:cache\w*|sessions?|logs?|queue|tmp|temp)(?:_\w+)?\b[\"`]?"
+    )
+    _DEVELOPMENT = LazyPattern(r"(?i):memory:|(?:.*[^a-z])?(?:dev|development|demo|sample)(?:[^a-z].*)?")
     _STRICT_LOSS = LazyPattern(
         r"(?is)\bdrop\s+(?:index|view|user|role)\b|\balter\s+table\s+\S+\s+drop\b|\.(?:deleteMany|remove|dropIndexes)\s*\("
         r"|\bconfig\s+resetstat|\bdebug\s+segfault"
@@ -3221,11 +3253,15 @@ files, single indexes and steps back in migrations.
         if not is_production and any(is_throwaway(word) for word in named if " " not in word):
             return None
         if tool in _CLIENTS:
-            if tool in _LOCAL and not is_strict:
+            is_own = tool in _LOCAL and not is_strict
+            if is_own and any(_DEVELOPMENT.fullmatch(word) for word in words if " " not in word):
                 return None
-            said = _TEST_DROP.sub("", "\n".join([" ".join(words), *words, call.input_text]))
-            loses = _LOSS.search(said) or (is_strict and _STRICT_LOSS.search(said))
-            return Danger("databases", "this deletes data", _BACKUP_FIRST) if loses else None
+            for said in (" ".join(words), *words, call.input_text):
+                text = _TEXT.sub("''", _TEST_DROP.sub("", said))
+                text = _MADE_AGAIN.sub("", text) if is_own else text
+                if _LOSS.search(text) or (is_strict and _STRICT_LOSS.search(text)):
+                    return Danger("databases", "this deletes data", _BACKUP_FIRST)
+            return None
         tables = (_RESETS, _STRICT_RESETS) if is_strict else (_RESETS,)
         line = " ".join(words)
         if any(tool in table and _PATTERNS[table[tool]].search(line) for table in tables):
@@ -3233,11 +3269,10 @@ files, single indexes and steps back in migrations.
         return None
 
     def _tool_of(call: Call) -> tuple[str, list[str]]:
-        """``python manage.py``, ``php artisan`` and ``python -m alembic`` are manage.py, artisan and alembic."""
+        """``python manage.py`` and ``php artisan`` are manage.py and artisan."""
         words = call.arguments
         if call.program not in _RESETS and (call.program == "php" or call.program.startswith("py")):
-            at = 1 if words[:1] == ["-m"] else 0
-            return (base_name(words[at]), words[at + 1 :]) if words[at:] else ("", [])
+            return (base_name(words[0]), words[1:]) if words else ("", [])
         return call.program, words
     return locals()
 
@@ -3259,6 +3294,15 @@ def ralph_guard_families_files():
     _MADE_EMPTY = LazyPattern(
         r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
         r"|(?:out|output|err|errors?|results?|report|trace|dump|list|std(?:out|err)|nohup|summary|progress)[\w-]*(?:\.\w+)?"
+    )
+    _NOISE = words_in("/dev/zero /dev/random /dev/urandom")
+    _KEPT = LazyPattern(
+        r"(?i).*\.(?:db3?|sqlite3?|duckdb|mdb|rdb|kdbx|sql|csv|parquet|xlsx?|docx?|pdf|md|rst|txt|json|ya?ml|toml|xml|html?|css|env|tf|ipynb"
+        r"|py|[jt]sx?|go|rs|rb|php|java|kt|cs?|h|cc|cpp|hpp|swift|sh|vue|svelte)"
+    )
+    """Data, documents and code, by their ending."""
+    _EMPTY_FOLDER = LazyPattern(
+        r"(?:.*[/_.-])?(?:empty|blank)(?:[_.-]?(?:dir|folder|\d+))?/*", hints="empty blank"
     )
     _EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*", hints="d s")
 
@@ -3358,6 +3402,10 @@ def ralph_guard_families_files():
             return _danger(f"dd overwrites {shown_path(path)}", "write to an image file inside the project")
         if path and (values.get("if") == "/dev/null" or values.get("count") == "0"):
             return check_emptied_file(path, call.place(path))
+        # Zeros and noise make a new file of some size; a file with such a name was there before.
+        is_noise = values["if"] in _NOISE if "if" in values else not call.input_text
+        if is_noise and _KEPT.fullmatch(path) and call.place(path) is not Place.TEMPORARY:
+            return _danger(f"dd overwrites {shown_path(path)}", "write to a file with a new name")
         return None
 
     def _check_move(call: Call) -> Danger | None:
@@ -3387,10 +3435,17 @@ def ralph_guard_families_files():
         deletes = call.program == "rsync" and any(
             option.startswith(("--del", "--remove-source")) for option in options
         )
-        if deletes and call.place(last) in VITAL:
+        place = call.place(last)
+        empties = any(map(_EMPTY_FOLDER.fullmatch, sources)) and place is not Place.TEMPORARY
+        if deletes and not _is_dry(options) and (place in VITAL or (empties and not is_regenerated(last))):
             instead = "sync without --delete, or into a new directory"
             return _danger(f"rsync --delete empties {shown_path(last)}", instead)
         return None
+
+    def _is_dry(options: list[str]) -> bool:
+        return has_flag(
+            [option for option in options if option[:2] != "--" or option == "--dry-run"], "n", "dry-run"
+        )
 
     def _check_truncation(call: Call) -> Danger | None:
         paths = split_options(call.arguments, ("-s", "-r", "--size"))[1]
@@ -3610,6 +3665,7 @@ def ralph_guard_families_git():
         "named": lambda words: words.operands,
         "not cached": lambda words: not words.has(long="cached"),
         "starts": lambda words: not {"--continue", "--skip"} & set(words.options),
+        "moves": lambda words: words.operands and words.operands[0] not in ("HEAD", "@"),
         "now": lambda words: {"--prune=now", "--prune=all"} & set(words.options),
         "plus": lambda words: any(word.startswith("+") or ":+" in word for word in words.operands),
         "no require": lambda words: "clean.requireforce" in map(str.lower, words.operands) and words.operands[1:],
@@ -3638,6 +3694,7 @@ def ralph_guard_families_git():
         "new": "make one with a new name",
         "apply": "use git stash apply, which keeps the stash",
         "unforced": "use it without --force, which refuses to",
+        "soft": "use git revert, or git reset --soft, which keeps the files",
         "undo": "make a new commit that undoes the change",
         "pr": "push a branch and open a pull request",
         "merge": "use git merge, which keeps them",
@@ -3646,6 +3703,7 @@ def ralph_guard_families_git():
     _TABLE = """
 reset :: --hard :: git reset --hard discards uncommitted changes :: commit
 reset :: --merge :: git reset --merge discards uncommitted changes :: commit
+reset :: --keep & moves :: git reset --keep takes commits off the branch, and their work out of the files :: soft
 clean :: cleans :: git clean deletes untracked files :: list
 config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
 checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see
@@ -3728,17 +3786,26 @@ def ralph_guard_families_permissions():
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
-    _m = _module("ralph.guard.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]
+    _m = _module("ralph.guard.places"); MACHINE = _m["MACHINE"]; Place = _m["Place"]; is_regenerated = _m["is_regenerated"]
 
     _OPEN_MODE = LazyPattern(r"0?[0-7]?[0-7][2367][2367]|(?:[augo]*o[augo]*|a+|)[+=][rxst]*w[rwxst]*")
+    _CLOSED_MODE = LazyPattern(r"0*[0-3]?[0-7]{0,2}|(?:[ugo]*[ua][ugoa]*|)(?:-[wx]*r[rwxX]*|=[wxX]*)")
+    """The owner can no longer read."""
+    _FOLDER_CLOSING_MODE = LazyPattern(r"0*[0246][0-7]{2}|(?:[ugo]*[ua][ugoa]*|)-[rw]*x[rw]*")
+    """The owner can no longer enter folders."""
+    _TAKEN_RIGHTS = LazyPattern(r"-[rwxXst]+", hints="-")
     _SETUID_MODE = LazyPattern(r"0?[4-7][0-7]{3}|[ugoa]*\+[rwx]*s[rwx]*")
 
     def check_permissions(call: Call) -> Danger | None:
         if call.program not in ("chmod", "chown", "chgrp", "setfacl", "chattr", "icacls", "takeown"):
             return None
-        options, operands = split_options(call.arguments, ("-m", "-x", "--reference"))
+        options, operands = split_options(
+            call.arguments, ("-m", "-x") if call.program == "setfacl" else ("--reference",)
+        )
         is_recursive = has_flag(options, "R", "recursive") or "/t" in [word.lower() for word in operands]
         mode, paths = (operands[0], operands[1:]) if operands and call.program != "setfacl" else ("", operands)
+        if call.program == "chmod" and (taken := [word for word in options if _TAKEN_RIGHTS.fullmatch(word)]):
+            mode, paths = taken[0], operands
         if call.program == "chmod" and mode and paths:
             if _SETUID_MODE.fullmatch(mode):
                 return Danger(
@@ -3754,6 +3821,13 @@ def ralph_guard_families_permissions():
                     f"chmod {mode} makes files writable by everyone",
                     "use chmod u+rwX on the files that need it",
                 )
+            for path in paths:
+                if _closes(mode, path, call.place(path), is_recursive=is_recursive):
+                    return Danger(
+                        "permissions",
+                        f"chmod {mode} locks the user out of {path}",
+                        "take rights from others only (go-rwx), or name the file",
+                    )
         for path in paths:
             place = call.place(path)
             if is_recursive and place in MACHINE:
@@ -3765,6 +3839,14 @@ def ralph_guard_families_permissions():
                     "permissions", f"{call.program} changes {place.value}", "name the project's own files"
                 )
         return None
+
+    def _closes(mode: str, path: str, place: Place, *, is_recursive: bool) -> bool:
+        """The files below a folder, or the project, become useless to their owner."""
+        is_whole = place is Place.PROJECT and is_recursive and "**" not in path
+        if is_whole and _FOLDER_CLOSING_MODE.fullmatch(mode):
+            return True
+        is_much = place is Place.PROJECT or (is_recursive and place is not Place.TEMPORARY)
+        return is_much and not is_regenerated(path) and _CLOSED_MODE.fullmatch(mode) is not None
     return locals()
 
 def ralph_guard_families_remote():
@@ -4520,7 +4602,7 @@ def ralph_guard_options():
         "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
         " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
     )
-    _QUESTIONS = words_in("--help -h help --version --dry-run --dryrun --dry-run=client --dry-run=server")
+    _QUESTIONS = words_in("--help -h help --dry-run --dryrun --dry-run=client --dry-run=server")
 
     def command_words(arguments: list[str]) -> list[str]:
         """The leading words, without options before them: ``s3api delete-bucket`` of ``--region x s3api delete-bucket --bucket y``."""
@@ -4545,7 +4627,8 @@ def ralph_guard_options():
         return ""
 
     def is_only_asking(arguments: list[str]) -> bool:
-        return not _QUESTIONS.isdisjoint(arguments)
+        # `cargo yank --version 1.0` names one.
+        return not _QUESTIONS.isdisjoint(arguments) or arguments[-1:] == ["--version"]
     return locals()
 
 def ralph_guard_places():
@@ -4575,10 +4658,8 @@ def ralph_guard_places():
     HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
 
     _TEMPORARY = LazyPattern(
-        r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)", hints="tmp folders shm"
-    )
-    _TEMPORARY_ROOT = LazyPattern(
-        r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)", hints="tmp folders shm"
+        r"((?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)|/var/(?:lib/apt/lists|cache/\w+))(?:/|$)",
+        hints="tmp folders shm lists cache",
     )
     _SYSTEM = LazyPattern(
         r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
@@ -4661,10 +4742,8 @@ def ralph_guard_places():
     def _absolute(path: str, *, is_broad: bool) -> Place:
         if path == "/" or re.fullmatch(r"/[?\[*].*", path):
             return Place.ROOT
-        if _TEMPORARY.match(path):
-            if _TEMPORARY_ROOT.fullmatch(path) and not is_broad:
-                return Place.SYSTEM
-            return Place.TEMPORARY
+        if temporary := _TEMPORARY.match(path):
+            return Place.SYSTEM if temporary[1] == path and not is_broad else Place.TEMPORARY
         if _HOME.fullmatch(path):
             return Place.HOME
         if path.startswith("/dev/"):
@@ -4726,7 +4805,7 @@ def ralph_guard_places():
     _REGENERATED = LazyPattern(
         r"(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
         r"|build|dist|out|target|coverage|htmlcov|tmp|temp|logs?|obj|\.DS_Store|Thumbs\.db|\.coverage.*"
-        r"|[^/]+~|[^/]*(?:\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
+        r"|[^/]+~|[^/]*(?:\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|whl|gem|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
     )
 
     def is_regenerated(path: str) -> bool:
@@ -5326,8 +5405,9 @@ def ralph_guard_programs_code_paths():
         r"|((?:%w)?\[[^\[\]]{0,500}\])\s*\.\s*(?:forEach|each|map)"
     )
     _LISTING = LazyPattern(
-        r"\.\s*(rglob|glob|iterdir)\s*\(([^()]*)\)|\b(?:glob\.i?glob|i?glob|globSync|Dir\.glob|Dir)\s*[(\[]\s*([^()\[\]]*)"
+        r"\.\s*(rglob|glob|iterdir)\s*\(([^()]*)\)|\b(?:glob\.i?glob|glob['\"]\)\.sync|i?glob|globSync|Dir\.glob|Dir)\s*(?:[(\[]|(?=['\"]))\s*([^()\[\]]*)"
         r"|\b(walk|listdir|scandir|readdirSync|readdir|children|entries|each_child)\s*\(([^()]*)\)"
+        r"|<([^<>\s]*\*[^<>\s]*)>"
     )
 
     class CodePaths:
@@ -5405,8 +5485,10 @@ def ralph_guard_programs_code_paths():
         def _listings_in(self, text: str, depth: int) -> list[str]:
             patterns: list[str] = []
             for found in _LISTING.finditer(text):
-                method, name, pattern, lister, folder = found.groups()
-                if method:
+                method, name, pattern, lister, folder, perl_glob = found.groups()
+                if perl_glob:
+                    patterns.append(perl_glob)
+                elif method:
                     before = text[max(0, found.start() - 200) : found.start()]
                     opened = re.search(
                         r"\([^()]*\)$|[\w.\ue010-\ue012]+(?:\([^()]*\))?(?:\s*/\s*['\"\w.]+)*$|['\"][^'\"]*['\"]\)?$",
@@ -5808,7 +5890,7 @@ def ralph_guard_programs_interpreters():
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_vital_file = _m["is_vital_file"]
+    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_regenerated = _m["is_regenerated"]; is_vital_file = _m["is_vital_file"]
     _m = _module("ralph.guard.programs.code"); looks_like_commands = _m["looks_like_commands"]; read_code = _m["read_code"]
     _m = _module("ralph.guard.programs.shells"); STDIN_FILES = _m["STDIN_FILES"]; fetches = _m["fetches"]; refuse_unread = _m["refuse_unread"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
@@ -5959,6 +6041,8 @@ def ralph_guard_programs_interpreters():
         elif (written := start.scope.written(source.script)) is not None:
             _run_code_from(walk, start, language, written, "network")
         walk.ask_families(start)
+        if interpreter is _PYTHON and start.words[1:2] == ["-m"] and start.words[2:]:
+            walk.ask_families(start.with_words(start.words[2:]))
 
     def _run_code_from(walk: Walk, start: Start, language: str, text: str | None, origin: str) -> None:
         """Code that is not in the command itself: known, or from somewhere. A file that exists already is not read."""
@@ -5989,7 +6073,10 @@ def ralph_guard_programs_interpreters():
                 refuse("files", "this code removes a whole directory", "remove files inside the project by name")
         for path in found.removed_files:
             place = walk.place_of(path, scope)
-            if place not in (HARMLESS if "*" in path else HARMLESS | {Place.OUTSIDE, Place.UNKNOWN}):
+            is_pattern = "*" in path
+            if place not in (HARMLESS if is_pattern else HARMLESS | {Place.OUTSIDE, Place.UNKNOWN}) or (
+                is_pattern and place is Place.INSIDE and not is_regenerated(path)
+            ):
                 refuse(
                     "files", f"this code removes {shown_path(path)}", "remove files inside the project by name"
                 )
@@ -8055,6 +8142,7 @@ def ralph_guard_walk():
     _m = _module("ralph.guard.families.catalogue"); check_families = _m["check_families"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.limits"); MAX_CALLS = _m["MAX_CALLS"]; MAX_DEPTH = _m["MAX_DEPTH"]; TOO_DEEP = _m["TOO_DEEP"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]
     _m = _module("ralph.guard.places"); place_of = _m["place_of"]
 
@@ -8144,7 +8232,7 @@ def ralph_guard_walk():
                 self.rules,
                 start.environment,
                 self.tally.is_torn,
-                start.feed.text or "",
+                start.feed.text or (UNKNOWN if start.feed.origin else ""),
             )
             refuse_if(check_families(call))
 

@@ -109,7 +109,7 @@ _GLOBAL_VALUED = words_in(
     "--region --profile --output --endpoint-url --project --account --configuration --subscription --format --org --context -n --namespace"
     " --kubeconfig --cluster -s -H --host -c --config -p --port -u --user --bootstrap-server --zookeeper -o -C --chdir --server -w --workspace"
 )
-_QUESTIONS = words_in("--help -h help --version --dry-run --dryrun --dry-run=client --dry-run=server")
+_QUESTIONS = words_in("--help -h help --dry-run --dryrun --dry-run=client --dry-run=server")
 
 
 def command_words(arguments: list[str]) -> list[str]:
@@ -137,4 +137,5 @@ def destructive_word(words: list[str], more: frozenset[str] = frozenset()) -> st
 
 
 def is_only_asking(arguments: list[str]) -> bool:
-    return not _QUESTIONS.isdisjoint(arguments)
+    # `cargo yank --version 1.0` names one.
+    return not _QUESTIONS.isdisjoint(arguments) or arguments[-1:] == ["--version"]

@@ -28,10 +28,8 @@ MACHINE = frozenset([Place.ROOT, Place.HOME, Place.SYSTEM, Place.DEVICE])
 HARMLESS = frozenset([Place.INSIDE, Place.TEMPORARY])
 
 _TEMPORARY = LazyPattern(
-    r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)(?:/|$)", hints="tmp folders shm"
-)
-_TEMPORARY_ROOT = LazyPattern(
-    r"(?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)", hints="tmp folders shm"
+    r"((?:/private)?(?:/tmp|/var/tmp|/var/folders|/dev/shm)|/var/(?:lib/apt/lists|cache/\w+))(?:/|$)",
+    hints="tmp folders shm lists cache",
 )
 _SYSTEM = LazyPattern(
     r"(?:/private)?/(?:etc|usr|bin|sbin|lib\w*|boot|proc|sys|var|root|run|srv|System|Library|Applications)(?:/|$)",
@@ -119,10 +117,8 @@ def _own(path: str) -> Place:
 def _absolute(path: str, *, is_broad: bool) -> Place:
     if path == "/" or re.fullmatch(r"/[?\[*].*", path):
         return Place.ROOT
-    if _TEMPORARY.match(path):
-        if _TEMPORARY_ROOT.fullmatch(path) and not is_broad:
-            return Place.SYSTEM
-        return Place.TEMPORARY
+    if temporary := _TEMPORARY.match(path):
+        return Place.SYSTEM if temporary[1] == path and not is_broad else Place.TEMPORARY
     if _HOME.fullmatch(path):
         return Place.HOME
     if path.startswith("/dev/"):
@@ -194,7 +190,7 @@ def is_secret_file(path: str) -> bool:
 _REGENERATED = LazyPattern(
     r"(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
     r"|build|dist|out|target|coverage|htmlcov|tmp|temp|logs?|obj|\.DS_Store|Thumbs\.db|\.coverage.*"
-    r"|[^/]+~|[^/]*(?:\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
+    r"|[^/]+~|[^/]*(?:\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|whl|gem|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
 )
 
 

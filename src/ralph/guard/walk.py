@@ -11,6 +11,7 @@ from ralph.guard.families.call import Call
 from ralph.guard.families.catalogue import check_families
 from ralph.guard.judgement import Danger, GuardRules
 from ralph.guard.limits import MAX_CALLS, MAX_DEPTH, TOO_DEEP, TOO_MANY_PROGRAMS, TooComplex
+from ralph.guard.marks import UNKNOWN
 from ralph.guard.options import base_name
 from ralph.guard.places import Place, place_of
 from ralph.guard.shell.scope import Scope
@@ -108,7 +109,7 @@ class Walk(NamedTuple):
             self.rules,
             start.environment,
             self.tally.is_torn,
-            start.feed.text or "",
+            start.feed.text or (UNKNOWN if start.feed.origin else ""),
         )
         refuse_if(check_families(call))
 

@@ -40,8 +40,15 @@ DESTRUCTIVE = {
         "rails db:reset",
         "php artisan migrate:fresh",
         "python manage.py flush",
+        "sqlite3 app.db 'delete from users'",
     ],
-    "publish": [],
+    "publish": [
+        "npm unpublish x --force",
+        "cargo yank --version 1.0",
+        "apt-get remove git",
+        "brew uninstall git",
+        "pip freeze | xargs pip uninstall -y",
+    ],
     "remote": ["ssh host 'rm -rf /srv'", "ssh -p 22 host git reset --hard"],
     "services": [
         "curl -X DELETE https://api.example.com/x",
@@ -64,7 +71,7 @@ STRICT = {
         "kubectl delete pod x",
         "kind delete cluster",
     ],
-    "databases": ["dropuser app", "rails db:rollback", "echo 'drop table t;' | sqlite3 x.db"],
+    "databases": ["dropuser app", "rails db:rollback", "echo 'drop index i;' | sqlite3 x.db"],
     "publish": [
         "npm publish",
         "cargo publish",
@@ -73,7 +80,6 @@ STRICT = {
         "mvn deploy",
         "./gradlew publish",
         "pip uninstall -y x",
-        "apt-get remove git",
     ],
     "remote": ["scp x host:/etc/passwd", "rsync -a --delete a/ host:b/", "ssh-add -D"],
     "services": [

@@ -22,7 +22,7 @@ class Call(NamedTuple):
     is_torn: bool = False
     """A quote or bracket was left open: what we read may not be what runs."""
     input_text: str = ""
-    """What comes on stdin, if known."""
+    """What comes on stdin; unknown text if that is not known, nothing if nothing comes."""
 
     def place(self, path: str) -> Place:
         return place_of(path, self.cwd, self.rules.cwd)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.marks import is_opaque
 from ralph.guard.options import command_words, destructive_word, is_only_asking, value_of_option, words_in
 
 
@@ -73,14 +74,22 @@ _ROWS = (
     ),
     ("services", "circleci gitlab-runner jenkins-cli knife chef puppet grafana-cli unleash", "", _STOPS),
     ("services", "gitlab-rake gitlab-backup", "", "gitlab:backup:restore restore"),
-    ("publish", "npm pnpm yarn bun", "", "publish unpublish deprecate"),
-    ("publish", "cargo gem twine pod goreleaser", "", "publish yank push upload trunk release"),
-    ("publish", "poetry uv hatch flit pdm dotnet docker mix", "", "publish push hex.publish"),
+    ("publish", "npm pnpm yarn bun vsce ovsx", "unpublish", "publish deprecate"),
+    ("publish", "cargo gem twine pod goreleaser", "yank trunk/delete", "publish push upload trunk release"),
+    ("publish", "poetry uv hatch flit pdm docker", "", "publish push"),
+    ("publish", "dotnet nuget mix", "nuget/delete delete hex.retire", "publish push hex.publish"),
     ("publish", "mvn mvnw", "", "deploy release:perform release:prepare"),
     ("publish", "gradle gradlew", "", "publish uploadArchives publishToMavenCentral"),
-    ("publish", "pip pip3 pipx snap brew", "", "uninstall remove rm autoremove"),
-    ("publish", "apt apt-get aptitude yum dnf zypper", "", "remove purge erase autoremove"),
-    ("publish", "pacman dpkg", "", "-R -Rs -Rns -Rdd -r -P --remove --purge"),
+    ("publish", "pip pip3 pipx", "uninstall-all", "uninstall"),
+    ("publish", "snap brew flatpak port winget choco scoop", "uninstall remove rm autoremove", ""),
+    (
+        "publish",
+        "apt apt-get aptitude yum dnf microdnf zypper apk pkg nala",
+        "remove purge erase autoremove autopurge rm del delete group/remove",
+        "",
+    ),
+    ("publish", "pacman yay paru", "-R -Rs -Rn -Rns -Rsn -Rc -Rsc -Rnsc -Rcns -Rscn -Rdd --remove", ""),
+    ("publish", "dpkg rpm", "-r -P -e --remove --purge --erase", ""),
 )
 _CLIENTS = {
     program: _Client(family, words_in(destroys), words_in(strict))
@@ -92,8 +101,9 @@ _EFFECTS = {
     "cloud": "destroys or changes running resources",
     "containers": "takes down what is running",
     "services": "deletes or disables something",
-    "publish": "publishes or removes software, which cannot be undone",
+    "publish": "publishes software, which cannot be undone, or removes it",
 }
+_ASK = "ask the user to do it"
 _OWN_NOTES = {
     **dict.fromkeys(("gh", "glab"), words_in("cache alias extension run label")),
     "helm": words_in("repo plugin registry"),
@@ -116,11 +126,11 @@ def check_clients(call: Call) -> Danger | None:
     if _LOCAL_ENDPOINT.fullmatch(value_of_option(arguments, ("--endpoint-url",)) or ""):
         return None
     words = command_words(arguments)
+    if client.family == "publish" and _removes_software(call, client, words):
+        return Danger("publish", f"{call.program} removes software that was installed or published", _ASK)
     if _destroys(call, client, words):
         shown = " ".join(words[:3])
-        return Danger(
-            client.family, f"{call.program} {shown} {_EFFECTS[client.family]}", "ask the user to do it"
-        )
+        return Danger(client.family, f"{call.program} {shown} {_EFFECTS[client.family]}", _ASK)
     if client.family == "cloud":
         if _SYNCS & {*words, *arguments[:3]} and _SYNC_DELETES & set(arguments):
             return Danger("cloud", "this deletes whatever the source does not have", "sync without deleting")
@@ -132,9 +142,7 @@ def check_clients(call: Call) -> Danger | None:
 def _destroys(call: Call, client: _Client, words: list[str]) -> bool:
     is_strict = call.rules.has_pack(client.family)
     if client.family == "publish":
-        said = {*words[:3], *call.arguments[:3]}
-        is_task = call.program.startswith("gradle") and any(map(_PUBLISH_TASK.fullmatch, words))
-        return is_strict and (bool(client.strict & said) or is_task)
+        return is_strict and _publishes(call, client, words)
     if call.program in ("kind", "k3d", "minikube", "k9s"):
         return is_strict and bool(client.strict & set(words))
     if call.program == "restic" and "-n" in call.arguments:
@@ -148,3 +156,21 @@ def _destroys(call: Call, client: _Client, words: list[str]) -> bool:
         return True
     has_flag = is_strict and client.family == "services" and any(map(_STRICT_FLAGS.fullmatch, call.arguments))
     return has_flag or bool(destructive_word(words, verbs))
+
+
+def _publishes(call: Call, client: _Client, words: list[str]) -> bool:
+    is_task = call.program.startswith("gradle") and any(map(_PUBLISH_TASK.fullmatch, words))
+    return is_task or not client.strict.isdisjoint((*words[:3], *call.arguments[:3]))
+
+
+def _removes_software(call: Call, client: _Client, words: list[str]) -> bool:
+    """From a registry, from the machine, or whatever a list names."""
+    if "--undo" in call.arguments:
+        return False
+    options = [word for word in call.arguments if word.startswith("-")]
+    if not client.destroys.isdisjoint((*words[:1], "/".join(words[:2]), *options)):
+        return True
+    is_pip = words[:1] == ["uninstall"] or words[:2] == ["pip", "uninstall"]
+    return is_pip and (
+        any(option.startswith(("-r", "--requirement")) for option in options) or any(map(is_opaque, words))
+    )

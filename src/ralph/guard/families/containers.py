@@ -76,10 +76,11 @@ def _engine_danger(call: Call, words: list[str]) -> tuple[str, str]:
             return "this stops or removes containers or images by force", _BY_NAME
         if at_once:
             return "this stops or removes the containers of every project", _BY_NAME
-    if "down" in words[:4] and has_flag(options, "v", "volumes"):
+    is_compose = what == "compose" or call.program.endswith("-compose")
+    if ("down" in words[:4] or (is_compose and "rm" in words[:4])) and has_flag(options, "v", "volumes"):
         named = [
             value_of_option(call.arguments, names) for names in (("-f", "--file"), ("-p", "--project-name"))
         ]
-        if is_strict or not any(name and is_throwaway(name) for name in named):
-            return "this deletes volumes with their data", "use docker compose down without -v"
+        if is_strict or not any(name and is_throwaway(name) for name in (*named, *names)):
+            return "this deletes volumes with their data", "do it without -v, which keeps them"
     return "", ""

@@ -1,7 +1,8 @@
-"""Databases on a server: dropping, emptying, resetting by a migration tool. A database in a file is the project's own.
+"""Databases: dropping, emptying, resetting by a migration tool.
 
-A name that says test is enough to be left alone, one that says production to be watched. The pack also covers databases in
-files, single indexes and steps back in migrations.
+A name that says test is enough to be left alone, one that says production to be watched. In a database that is a file, one
+that says development is enough too, and so are the rows of a cache or log. The pack also covers single indexes and steps
+back in migrations.
 """
 
 from __future__ import annotations
@@ -18,13 +19,19 @@ _CLIENTS = words_in(
 )
 _LOSS = LazyPattern(
     r"(?is)\bdrop\s+(?:table|database|schema|keyspace|collection|owned)\b|\btruncate\s+(?:table\s+)?\w|\bflush(?:all|db)\b"
-    r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\")|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b).){0,300}$"
+    r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|$|\"|--|\breturning\b|\bwhere\s+(?:true\b|1\s*(?:;|$|=\s*1\b)))"
+    r"|\bupdate\s+[\w.\"`]+\s+set\s+(?:(?!\bwhere\b)[^;]){0,300}(?:;|$)"
     r"|dropDatabase\s*\(|\.drop\s*\(|\.(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?\)"
 )
 _TEST_DROP = LazyPattern(
     r"(?i)\bdrop\s+(?:database|schema|table)\s+(?:if\s+exists\s+)?[\"`]?(?:test_\w+|\w+_test)\b",
     hints="test TEST",
 )
+_TEXT = LazyPattern(r"'(?:[^']|'')*'", hints="'")
+_MADE_AGAIN = LazyPattern(
+    r"(?i)\bdelete\s+from\s+[\"`]?(?:\w+_)?(?:cache\w*|sessions?|logs?|queue|tmp|temp)(?:_\w+)?\b[\"`]?"
+)
+_DEVELOPMENT = LazyPattern(r"(?i):memory:|(?:.*[^a-z])?(?:dev|development|demo|sample)(?:[^a-z].*)?")
 _STRICT_LOSS = LazyPattern(
     r"(?is)\bdrop\s+(?:index|view|user|role)\b|\balter\s+table\s+\S+\s+drop\b|\.(?:deleteMany|remove|dropIndexes)\s*\("
     r"|\bconfig\s+resetstat|\bdebug\s+segfault"
@@ -85,11 +92,15 @@ def check_databases(call: Call) -> Danger | None:
     if not is_production and any(is_throwaway(word) for word in named if " " not in word):
         return None
     if tool in _CLIENTS:
-        if tool in _LOCAL and not is_strict:
+        is_own = tool in _LOCAL and not is_strict
+        if is_own and any(_DEVELOPMENT.fullmatch(word) for word in words if " " not in word):
             return None
-        said = _TEST_DROP.sub("", "\n".join([" ".join(words), *words, call.input_text]))
-        loses = _LOSS.search(said) or (is_strict and _STRICT_LOSS.search(said))
-        return Danger("databases", "this deletes data", _BACKUP_FIRST) if loses else None
+        for said in (" ".join(words), *words, call.input_text):
+            text = _TEXT.sub("''", _TEST_DROP.sub("", said))
+            text = _MADE_AGAIN.sub("", text) if is_own else text
+            if _LOSS.search(text) or (is_strict and _STRICT_LOSS.search(text)):
+                return Danger("databases", "this deletes data", _BACKUP_FIRST)
+        return None
     tables = (_RESETS, _STRICT_RESETS) if is_strict else (_RESETS,)
     line = " ".join(words)
     if any(tool in table and _PATTERNS[table[tool]].search(line) for table in tables):
@@ -98,9 +109,8 @@ def check_databases(call: Call) -> Danger | None:
 
 
 def _tool_of(call: Call) -> tuple[str, list[str]]:
-    """``python manage.py``, ``php artisan`` and ``python -m alembic`` are manage.py, artisan and alembic."""
+    """``python manage.py`` and ``php artisan`` are manage.py and artisan."""
     words = call.arguments
     if call.program not in _RESETS and (call.program == "php" or call.program.startswith("py")):
-        at = 1 if words[:1] == ["-m"] else 0
-        return (base_name(words[at]), words[at + 1 :]) if words[at:] else ("", [])
+        return (base_name(words[0]), words[1:]) if words else ("", [])
     return call.program, words

@@ -27,6 +27,15 @@ _MADE_EMPTY = LazyPattern(
     r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
     r"|(?:out|output|err|errors?|results?|report|trace|dump|list|std(?:out|err)|nohup|summary|progress)[\w-]*(?:\.\w+)?"
 )
+_NOISE = words_in("/dev/zero /dev/random /dev/urandom")
+_KEPT = LazyPattern(
+    r"(?i).*\.(?:db3?|sqlite3?|duckdb|mdb|rdb|kdbx|sql|csv|parquet|xlsx?|docx?|pdf|md|rst|txt|json|ya?ml|toml|xml|html?|css|env|tf|ipynb"
+    r"|py|[jt]sx?|go|rs|rb|php|java|kt|cs?|h|cc|cpp|hpp|swift|sh|vue|svelte)"
+)
+"""Data, documents and code, by their ending."""
+_EMPTY_FOLDER = LazyPattern(
+    r"(?:.*[/_.-])?(?:empty|blank)(?:[_.-]?(?:dir|folder|\d+))?/*", hints="empty blank"
+)
 _EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*", hints="d s")
 
 
@@ -135,6 +144,10 @@ def _check_dd(call: Call) -> Danger | None:
         return _danger(f"dd overwrites {shown_path(path)}", "write to an image file inside the project")
     if path and (values.get("if") == "/dev/null" or values.get("count") == "0"):
         return check_emptied_file(path, call.place(path))
+    # Zeros and noise make a new file of some size; a file with such a name was there before.
+    is_noise = values["if"] in _NOISE if "if" in values else not call.input_text
+    if is_noise and _KEPT.fullmatch(path) and call.place(path) is not Place.TEMPORARY:
+        return _danger(f"dd overwrites {shown_path(path)}", "write to a file with a new name")
     return None
 
 
@@ -165,10 +178,18 @@ def _check_move(call: Call) -> Danger | None:
     deletes = call.program == "rsync" and any(
         option.startswith(("--del", "--remove-source")) for option in options
     )
-    if deletes and call.place(last) in VITAL:
+    place = call.place(last)
+    empties = any(map(_EMPTY_FOLDER.fullmatch, sources)) and place is not Place.TEMPORARY
+    if deletes and not _is_dry(options) and (place in VITAL or (empties and not is_regenerated(last))):
         instead = "sync without --delete, or into a new directory"
         return _danger(f"rsync --delete empties {shown_path(last)}", instead)
     return None
+
+
+def _is_dry(options: list[str]) -> bool:
+    return has_flag(
+        [option for option in options if option[:2] != "--" or option == "--dry-run"], "n", "dry-run"
+    )
 
 
 def _check_truncation(call: Call) -> Danger | None:

@@ -151,6 +151,7 @@ _CONDITIONS: dict[str, Callable[[Words], object]] = {
     "named": lambda words: words.operands,
     "not cached": lambda words: not words.has(long="cached"),
     "starts": lambda words: not {"--continue", "--skip"} & set(words.options),
+    "moves": lambda words: words.operands and words.operands[0] not in ("HEAD", "@"),
     "now": lambda words: {"--prune=now", "--prune=all"} & set(words.options),
     "plus": lambda words: any(word.startswith("+") or ":+" in word for word in words.operands),
     "no require": lambda words: "clean.requireforce" in map(str.lower, words.operands) and words.operands[1:],
@@ -179,6 +180,7 @@ _ADVICE = {
     "new": "make one with a new name",
     "apply": "use git stash apply, which keeps the stash",
     "unforced": "use it without --force, which refuses to",
+    "soft": "use git revert, or git reset --soft, which keeps the files",
     "undo": "make a new commit that undoes the change",
     "pr": "push a branch and open a pull request",
     "merge": "use git merge, which keeps them",
@@ -187,6 +189,7 @@ _ADVICE = {
 _TABLE = """
 reset :: --hard :: git reset --hard discards uncommitted changes :: commit
 reset :: --merge :: git reset --merge discards uncommitted changes :: commit
+reset :: --keep & moves :: git reset --keep takes commits off the branch, and their work out of the files :: soft
 clean :: cleans :: git clean deletes untracked files :: list
 config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
 checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see

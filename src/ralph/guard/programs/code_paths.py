@@ -81,8 +81,9 @@ _LOOP = LazyPattern(
     r"|((?:%w)?\[[^\[\]]{0,500}\])\s*\.\s*(?:forEach|each|map)"
 )
 _LISTING = LazyPattern(
-    r"\.\s*(rglob|glob|iterdir)\s*\(([^()]*)\)|\b(?:glob\.i?glob|i?glob|globSync|Dir\.glob|Dir)\s*[(\[]\s*([^()\[\]]*)"
+    r"\.\s*(rglob|glob|iterdir)\s*\(([^()]*)\)|\b(?:glob\.i?glob|glob['\"]\)\.sync|i?glob|globSync|Dir\.glob|Dir)\s*(?:[(\[]|(?=['\"]))\s*([^()\[\]]*)"
     r"|\b(walk|listdir|scandir|readdirSync|readdir|children|entries|each_child)\s*\(([^()]*)\)"
+    r"|<([^<>\s]*\*[^<>\s]*)>"
 )
 
 
@@ -161,8 +162,10 @@ class CodePaths:
     def _listings_in(self, text: str, depth: int) -> list[str]:
         patterns: list[str] = []
         for found in _LISTING.finditer(text):
-            method, name, pattern, lister, folder = found.groups()
-            if method:
+            method, name, pattern, lister, folder, perl_glob = found.groups()
+            if perl_glob:
+                patterns.append(perl_glob)
+            elif method:
                 before = text[max(0, found.start() - 200) : found.start()]
                 opened = re.search(
                     r"\([^()]*\)$|[\w.\ue010-\ue012]+(?:\([^()]*\))?(?:\s*/\s*['\"\w.]+)*$|['\"][^'\"]*['\"]\)?$",

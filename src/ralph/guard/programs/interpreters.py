@@ -9,7 +9,7 @@ from ralph.guard.families.files import check_emptied_file, shown_path
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, is_opaque
 from ralph.guard.options import base_name, words_in
-from ralph.guard.places import HARMLESS, Place, is_vital_file
+from ralph.guard.places import HARMLESS, Place, is_regenerated, is_vital_file
 from ralph.guard.programs.code import looks_like_commands, read_code
 from ralph.guard.programs.shells import STDIN_FILES, fetches, refuse_unread
 from ralph.guard.script_walk import walk_text
@@ -167,6 +167,8 @@ def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> Non
     elif (written := start.scope.written(source.script)) is not None:
         _run_code_from(walk, start, language, written, "network")
     walk.ask_families(start)
+    if interpreter is _PYTHON and start.words[1:2] == ["-m"] and start.words[2:]:
+        walk.ask_families(start.with_words(start.words[2:]))
 
 
 def _run_code_from(walk: Walk, start: Start, language: str, text: str | None, origin: str) -> None:
@@ -199,7 +201,10 @@ def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
             refuse("files", "this code removes a whole directory", "remove files inside the project by name")
     for path in found.removed_files:
         place = walk.place_of(path, scope)
-        if place not in (HARMLESS if "*" in path else HARMLESS | {Place.OUTSIDE, Place.UNKNOWN}):
+        is_pattern = "*" in path
+        if place not in (HARMLESS if is_pattern else HARMLESS | {Place.OUTSIDE, Place.UNKNOWN}) or (
+            is_pattern and place is Place.INSIDE and not is_regenerated(path)
+        ):
             refuse(
                 "files", f"this code removes {shown_path(path)}", "remove files inside the project by name"
             )
