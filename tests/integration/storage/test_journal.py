@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.files import write_atomic
-from ralph.adapters.storage.database import MIGRATIONS, open_database, open_state_database
+from ralph.adapters.storage.database import APPLICATION_ID, MIGRATIONS, open_database, open_state_database
 from ralph.adapters.storage.elapsed import Elapsed
 from ralph.adapters.storage.journal import SqliteJournal, TakenUp
 from ralph.adapters.storage.run_links import point_link
+from ralph.adapters.storage.run_removal import compact_record, remove_run
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state
 from ralph.domain.agent.events import SessionStarted, Text, Usage, UsageReported
 from ralph.domain.holder import Owner
@@ -147,6 +148,36 @@ def test_a_migration_is_all_or_nothing_and_runs_once(tmp_path: Path) -> None:
     first = path.read_bytes()
     open_database(path).close()
     assert path.read_bytes() == first
+
+
+def test_a_large_old_record_is_migrated_and_compacted_whatever_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ralph.db"
+    with closing(sqlite3.connect(path)) as database:
+        for migration in MIGRATIONS[:4]:
+            database.executescript(migration.read_text())
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        database.execute("PRAGMA user_version = 4")
+        database.execute("INSERT INTO runs (id, profile, agent, root, options, state, started_at, updated_at) VALUES ('old', '', '', '', '{}', '{}', 1, 2)")  # fmt: skip
+        event = ("old", 1, 1.0, "warned", b"{}" * 100)
+        database.executemany(
+            "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?, ?, ?, ?)", [event] * 20_000
+        )
+        database.commit()
+    size = path.stat().st_size
+    monkeypatch.setattr(
+        "ralph.adapters.storage.connection.MOST_SECONDS", 0.0
+    )  # for what others may have written
+    with (
+        closing(open_database(path)) as database,
+        pytest.raises(sqlite3.OperationalError, match="interrupted"),
+    ):
+        database.execute("SELECT sum(length(hex(data))) FROM events").fetchone()
+    assert rows(tmp_path, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+    remove_run(tmp_path, "old")
+    compact_record(tmp_path)
+    assert path.stat().st_size < size / 10
 
 
 @pytest.mark.parametrize("version", [0, 1, len(MIGRATIONS), 999])

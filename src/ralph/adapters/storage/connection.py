@@ -9,6 +9,8 @@ import os
 import sqlite3
 import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ LONGEST_VALUE = 32_000_000
 """Bytes of one value; the record's own are a thousand times shorter."""
 MOST_SECONDS = 20.0
 """Of computing for one statement, whatever else the machine does meanwhile."""
+MAINTAINED = 2_000_000
+"""Bytes of a record for which a statement of our own maintenance may compute a second more: a slow machine needs a tenth."""
 _STEPS = 50_000
 """Instructions of SQLite between two looks at the clock: a few milliseconds."""
 
@@ -38,18 +42,37 @@ MOVE = "Move it (and its -wal and -shm files) away; a new one is made. The agent
 class Connection(sqlite3.Connection):
     """Interrupts a statement that computes for too long."""
 
-    ends = float("inf")
+    ends, extra = float("inf"), 0.0
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
-        self.ends = time.thread_time() + MOST_SECONDS
+        self.ends = time.thread_time() + MOST_SECONDS + self.extra
         return super().execute(*arguments)
 
     def executemany(self, *arguments: Any) -> sqlite3.Cursor:
-        self.ends = time.thread_time() + MOST_SECONDS
+        self.ends = time.thread_time() + MOST_SECONDS + self.extra
         return super().executemany(*arguments)
 
 
-def connect(path: Path, *, options: str = "", timeout: float) -> sqlite3.Connection:
+@contextmanager
+def maintain(connection: Connection, path: Path) -> Iterator[None]:
+    """For what we ourselves do to a whole record, as to migrate it: the larger it is, the longer a statement may take."""
+    connection.extra = sum(map(_bytes_of, (f"{path}{end}" for end in BESIDE))) / MAINTAINED
+    try:
+        yield
+    finally:
+        connection.extra = 0.0
+
+
+def _bytes_of(file: str) -> int:
+    """On the disk: a file of holes is no large record."""
+    try:
+        found = os.lstat(file)
+    except OSError:
+        return 0
+    return min(found.st_size, found.st_blocks * 512)
+
+
+def connect(path: Path, *, options: str = "", timeout: float) -> Connection:
     """``options``: of SQLite's URI, as ``mode=ro``. Raises StoreError, or what SQLite raises."""
     _require_plain_files(path)
     target = f"{path.absolute().as_uri()}?{options}" if options else path

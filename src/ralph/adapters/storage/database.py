@@ -12,7 +12,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ralph.adapters.files import OTHERS, PRIVATE_FILE, make_state_folder
-from ralph.adapters.storage.connection import MOVE, connect, decode, require_plain_tables
+from ralph.adapters.storage.connection import (
+    MOVE,
+    Connection,
+    connect,
+    decode,
+    maintain,
+    require_plain_tables,
+)
 from ralph.errors import StoreError, TooManyFiles
 
 BUSY_TIMEOUT = 10.0
@@ -34,14 +41,14 @@ StartedOf = Callable[[int], str | None]
 """When the process that has a pid now was started; None if there is none. Tells live owners from dead ones."""
 
 
-def open_state_database(folder: Path) -> sqlite3.Connection:
+def open_state_database(folder: Path) -> Connection:
     """The database of a state folder, which is created on first use."""
     with store_errors(folder):
         make_state_folder(folder)
     return open_database(folder / "ralph.db")
 
 
-def open_database(path: Path) -> sqlite3.Connection:
+def open_database(path: Path) -> Connection:
     """The database, migrated. Raises StoreError and never touches a file that is not ours."""
     with store_errors(path):
         _close_to_others(path)
@@ -85,10 +92,10 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def _migrate(connection: Connection, path: Path) -> None:
     if schema_version(connection, path) == len(MIGRATIONS):
         return
-    with transaction(connection):
+    with maintain(connection, path), transaction(connection):
         # Another process may have migrated while this one waited for the lock.
         for migration in MIGRATIONS[schema_version(connection, path) :]:
             for statement in _statements(migration.read_text()):

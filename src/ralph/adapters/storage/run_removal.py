@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.adapters import beneath
+from ralph.adapters.storage.connection import maintain
 from ralph.adapters.storage.database import open_database, store_errors
 from ralph.adapters.storage.places import run_folder
 from ralph.adapters.storage.run_links import forget_links
@@ -45,13 +46,18 @@ def remove_run(state_folder: Path, run_id: str) -> None:
     except OSError as error:
         message = f"cannot remove {error.filename or folder}: {error.strerror or error}"
         raise StoreError(message, hint="The run is kept in the record.") from error
-    with closing(open_database(path)) as database, store_errors(path):
+    with closing(open_database(path)) as database, store_errors(path), maintain(database, path):
         database.execute("DELETE FROM runs WHERE id = ?", (run_id,))
     forget_links(state_folder, of=folder)
 
 
 def compact_record(state_folder: Path) -> None:
     """Give freed space back. Only while nothing writes: it may take longer than a run would wait."""
-    with closing(open_database(state_folder / "ralph.db")) as database, contextlib.suppress(sqlite3.Error):
+    path = state_folder / "ralph.db"
+    with (
+        closing(open_database(path)) as database,
+        contextlib.suppress(sqlite3.Error),
+        maintain(database, path),
+    ):
         database.execute("VACUUM")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
