@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from stat import S_ISREG
 
+from ralph.adapters.files import real_path
 from ralph.domain.sandbox.own_git import NOT_OWN
 
 DESCRIPTORS = (1, 2)
@@ -18,7 +19,7 @@ Identity = tuple[int, int]
 
 def own_output(root: Path) -> frozenset[str]:
     """Their names as seen from ``root``, with slashes; those below it only."""
-    top = root.resolve()
+    top = real_path(root)
     return frozenset(
         path.relative_to(top).as_posix()
         for path, identity in _written_to().items()

@@ -34,15 +34,15 @@ def find_root(start: Path, project_dir: Path | None = None, *, home: Path | None
     The search ends at the top of the repository, and at the home directory, which is a project only if ralph is
     started there: otherwise every project below would become one. Raises UsageError if another user owns what was found.
     """
-    start = start.resolve()
+    start = Path(os.path.realpath(start))
     if project_dir is not None:
-        workspace = (start / project_dir).resolve()
+        workspace = Path(os.path.realpath(start / project_dir))
         if not workspace.is_dir():
             message = f"--project-dir: {project_dir} is not a directory"
             raise UsageError(message, hint="give the directory of a project")
     else:
-        home = (home or _home() or Path("/")).resolve()
-        workspace = Path(search(str(start), str(home)))
+        home = home or _home() or Path("/")
+        workspace = Path(search(str(start), os.path.realpath(home)))
     root = Root(_state_for(workspace), workspace)
     for folder in dict.fromkeys((root.state, root.workspace)):
         _require_ours(folder, os.environ)
@@ -74,8 +74,8 @@ def shares_record(workspace: Path, state: Path) -> bool:
     A record may name any folder, and a clone may bring one: git would run what the configuration of that folder says.
     """
     try:
-        workspace, state = workspace.resolve(strict=True), state.resolve(strict=True)
-    except (OSError, RuntimeError, ValueError):  # gone, or a circle of links
+        workspace, state = (Path(os.path.realpath(path, strict=True)) for path in (workspace, state))
+    except (OSError, ValueError):  # gone, or a circle of links
         return False
     return workspace == state or (workspace.is_dir() and _state_for(workspace) == state)
 

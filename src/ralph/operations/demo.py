@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ralph.adapters.files import make_state_folder
+from ralph.adapters.files import make_state_folder, real_path
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.loading import load
@@ -95,12 +95,12 @@ def last_commit(project: Path) -> str:
 
 def _empty_directory(directory: Path | None) -> Path:
     if directory is None:
-        return Path(tempfile.mkdtemp(prefix="ralph-demo-")).resolve()
+        return real_path(Path(tempfile.mkdtemp(prefix="ralph-demo-")))
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         message = f"{directory} is not an empty directory"
         raise UsageError(message, hint="choose a new one; the demo does not write into existing work")
     directory.mkdir(parents=True, exist_ok=True)
-    return directory.resolve()
+    return real_path(directory)
 
 
 def _fill(project: Path) -> None:

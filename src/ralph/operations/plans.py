@@ -21,7 +21,7 @@ from ralph.adapters.documents.plan_files import (
     require_plan,
 )
 from ralph.adapters.documents.plan_start import MadePlan, is_scaffold, make_plan
-from ralph.adapters.files import read_whole
+from ralph.adapters.files import read_whole, real_path
 from ralph.config.loading import load
 from ralph.config.profile_settings import ReviewedSettings
 from ralph.config.root import STATE_FOLDER, Root, git_top
@@ -213,7 +213,7 @@ def _take_prd(files: PlanFiles, source: Path) -> None:
     if there is not None and not is_template(there):
         message = f"{files.folder}/{PRD} already has content"
         raise UsageError(message, hint="leave out --prd to plan from it, or archive that plan first")
-    content = read_whole(source.resolve(), LARGEST_BYTES)
+    content = read_whole(real_path(source), LARGEST_BYTES)
     if content is None or not content.strip():
         message = f"--prd: {source} is not a file with text in it"
         raise UsageError(message, hint="give a Markdown file")
@@ -252,7 +252,7 @@ def archive_plan(plan: Plan, *, label: str | None) -> ArchivedPlan:
     with without_a_run(plan.root):
         try:
             archived = plan_archive.archive_plan(
-                root.resolve(),
+                real_path(root),
                 plan.path,
                 label=label,
                 date=time.strftime("%Y-%m-%d"),
@@ -263,7 +263,7 @@ def archive_plan(plan: Plan, *, label: str | None) -> ArchivedPlan:
             if in_repository and (left := asyncio.run(_commit_left(root, plan.name))) is not None:
                 return left
             raise
-        folder = archived.folder.relative_to(root.resolve()).as_posix()
+        folder = archived.folder.relative_to(real_path(root)).as_posix()
         error = asyncio.run(_commit(root, archived.paths, archived.folder.name)) if in_repository else ""
     return ArchivedPlan(
         folder=folder,

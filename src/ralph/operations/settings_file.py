@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ralph.adapters.files import make_state_folder, write_atomic
+from ralph.adapters.files import make_state_folder, real_path, write_atomic
 from ralph.config.root import STATE_FOLDER
 from ralph.config.sources import SETTINGS_FILE
 from ralph.errors import ConfigError
@@ -31,7 +31,7 @@ def write_settings(root: Path, text: str) -> Path | None:
     try:
         make_state_folder(root / STATE_FOLDER)
         # A link stays a link: the real file is kept elsewhere.
-        path = path.resolve()
+        path = real_path(path)
         backup = _keep_old(path)
         write_atomic(path, text.encode())
     except OSError as error:

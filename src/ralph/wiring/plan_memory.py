@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.documents.plan_files import LARGEST_BYTES, write_errors
-from ralph.adapters.files import make_private_folder
+from ralph.adapters.files import make_private_folder, real_path
 from ralph.adapters.storage.run_files import load_request
 from ralph.domain.text.safe_text import slug
 from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
@@ -40,7 +40,7 @@ class PlanMemory:
 
 def memory_file(state_folder: Path, folder: Path) -> Path:
     """Named after where the plan is as seen from the project, so that both can be moved together."""
-    place = os.path.relpath(folder, state_folder.resolve().parent)
+    place = os.path.relpath(folder, real_path(state_folder).parent)
     digest = blake2b(os.fsencode(place), digest_size=4).hexdigest()
     return state_folder / PLANS / f"{slug(place)}-{digest}.json"
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+from ralph.adapters.files import real_path
 from ralph.adapters.shell import shell_argv
 from ralph.domain.loop.events import ProcessesEnded
 from ralph.domain.loop.session_report import Ending
@@ -90,8 +91,8 @@ def _working_dir(root: Path, relative: str) -> Path | None:
         return root
     if is_outside(relative):
         return None
-    folder = (root / relative).resolve()
-    return folder if folder.is_dir() and folder.is_relative_to(root.resolve()) else None
+    folder = real_path(root / relative)
+    return folder if folder.is_dir() and folder.is_relative_to(real_path(root)) else None
 
 
 class _Output:

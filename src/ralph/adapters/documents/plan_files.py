@@ -73,7 +73,7 @@ class PlanFiles:
 
     @property
     def folder(self) -> str:
-        return self.path.relative_to(self.root.resolve()).as_posix()
+        return self.path.relative_to(real_path(self.root)).as_posix()
 
     def read_tasks(self) -> str | None:
         data = beneath.read_whole(self.path / TASKS, LARGEST_BYTES)
@@ -178,7 +178,7 @@ def make_way(path: Path) -> None:
 
 
 def write_marker(root: Path, marker: ActiveMarker, write: Write) -> None:
-    path = root.resolve() / MARKER_FILE
+    path = real_path(root) / MARKER_FILE
     with write_errors(path):
         if not S_ISREG(mode_of(path) or 0):
             make_way(path)
@@ -186,6 +186,6 @@ def write_marker(root: Path, marker: ActiveMarker, write: Write) -> None:
 
 
 def remove_marker(root: Path) -> None:
-    path = root.resolve() / MARKER_FILE
+    path = real_path(root) / MARKER_FILE
     with write_errors(path):
         make_way(path)

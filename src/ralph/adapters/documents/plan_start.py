@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.documents.plan_files import PRD, PROGRESS, PROMPT, TASKS, Write
+from ralph.adapters.files import real_path
 from ralph.domain.loop.prompt import fill
 from ralph.domain.plan.active_marker import MARKER_FILE
 from ralph.errors import StoreError, UsageError
@@ -61,7 +62,7 @@ def check_branch_part(name: str) -> None:
 
 def ignore_marker(root: Path, write: Write) -> bool:
     """False: it was ignored already."""
-    path = root.resolve() / ".gitignore"
+    path = real_path(root) / ".gitignore"
     data = beneath.read_whole(path, IGNORE_BYTES)
     if data is None and _is_there(path):  # a link, or too large: not ours to rewrite
         return False

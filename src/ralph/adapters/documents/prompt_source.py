@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from ralph.adapters import beneath
-from ralph.adapters.files import NotPlain
+from ralph.adapters.files import NotPlain, real_path
 from ralph.errors import ConfigError, UsageError
 
 MOST_BYTES = 100_000_000
@@ -59,8 +58,8 @@ def read_role_prompt(folder: Path, name: str, setting: str) -> str:
     come with a clone.
     """
     hint = f"write the file, or change {setting} in .ralph/settings.json"
-    path, real = folder / name, Path(os.path.realpath(folder / name))
-    if not Path(name).is_absolute() and not real.is_relative_to(folder.resolve()):
+    path, real = folder / name, real_path(folder / name)
+    if not Path(name).is_absolute() and not real.is_relative_to(real_path(folder)):
         message = f"{setting}: {path} leads out of the project, to {real}"
         raise ConfigError(message, hint="copy the file into the project, or name it with its whole path")
     try:

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Self
 
 from ralph.adapters.processes import adoption, watcher_main
@@ -96,7 +95,7 @@ def _start(run_id: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
     try:
         with theirs, adoption.birth_lock:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", os.fspath(Path(watcher_main.__file__).resolve()), run_id],
+                [sys.executable, "-I", "-S", os.path.realpath(watcher_main.__file__), run_id],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

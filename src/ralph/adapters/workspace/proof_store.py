@@ -75,8 +75,8 @@ class GitProofStore:
         top: Path | None,
         is_begun: bool = False,
     ) -> None:
-        self.top = (top or workspace).resolve()
-        inside = workspace.resolve().relative_to(self.top).as_posix()
+        self.top = real_path(top or workspace)
+        inside = real_path(workspace).relative_to(self.top).as_posix()
         self.prefix = "" if inside == "." else f"{inside}/"
         self.base = Tree()
         self.nested: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class GitProofStore:
             return
         work = await self._work()
         self._manifest = await asyncio.to_thread(list_manifest, self.top, work.ignored)
-        self._manifest |= await asyncio.to_thread(list_settings, self.top, self._folder.resolve())
+        self._manifest |= await asyncio.to_thread(list_settings, self.top, real_path(self._folder))
         self.remember(MANIFEST, json.dumps(self._manifest))
         found = await (self.tree_of(base) if base else self._snapshot(work))
         await self.remember_base(found if amend is None else await amend(found))
@@ -294,7 +294,7 @@ class GitProofStore:
     async def list_above(self) -> list[str]:
         """Settings of test runners above the checkouts, and above the work, that the run did not begin with. Those that
         the user has committed since, or that came with other work that was merged, are the project's own."""
-        folder = self._folder.resolve()
+        folder = real_path(self._folder)
         now = await asyncio.to_thread(list_settings, self.top, folder)
         changed = [path for path, signature in now.items() if self._manifest.get(path) != signature]
         project = project_around(self.top, folder)
@@ -458,7 +458,7 @@ class GitProofStore:
             if asked.ok:
                 kind, _, directory = asked.out.removesuffix("\n").partition("\n")
                 self._format = (f"--object-format={kind}",)
-                self._repository = (self.top / directory).resolve()
+                self._repository = real_path(self.top / directory)
         for name in ("HEAD", "config", "refs"):
             remove(self._directory / name)
         await self._init("--bare", "--shared=0600", self._directory)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath
+from ralph.adapters.files import real_path
 from ralph.adapters.workspace.proof_store import GitProofStore
 from ralph.domain.proof.tree import Tree
 
@@ -28,9 +29,9 @@ class UndoPatch:
         """For the user to type, with the user's own git."""
         top = self.store.top
         there = (
-            f"-C {shlex.quote(os.path.relpath(top, self.workspace.resolve()))} " if self.store.prefix else ""
+            f"-C {shlex.quote(os.path.relpath(top, real_path(self.workspace)))} " if self.store.prefix else ""
         )
-        return f"git {there}apply {shlex.quote(os.path.relpath(self.file.resolve(), top))}"
+        return f"git {there}apply {shlex.quote(os.path.relpath(real_path(self.file), top))}"
 
     async def write(self, paths: Sequence[str], now: Tree, then: Tree) -> str:
         """From ``now`` to ``then``; gives the beginning of it. Raises GitFailed."""

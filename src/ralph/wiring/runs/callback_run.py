@@ -11,6 +11,7 @@ from pathlib import Path
 from ralph.adapters.bus.listeners import LoopPosts
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.documents.task_folder_files import clear_marker, make_task_folder
+from ralph.adapters.files import real_path
 from ralph.adapters.signals.bus_message import BusMessageProbe
 from ralph.adapters.signals.done_file import DoneFile
 from ralph.adapters.signals.probes import ExitCodeProbe, MarkerFileProbe
@@ -52,7 +53,7 @@ def callback_parts(
     complain: Callable[[str], None],
 ) -> LoopParts:
     """Makes the task folder; the project's bus is beside it."""
-    folder = folder.resolve()
+    folder = real_path(folder)
     make_task_folder(folder)
     done, marker = DoneFile(folder / DONE), folder / WAIT_MARKER
     clear_marker(marker)

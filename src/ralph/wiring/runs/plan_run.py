@@ -11,6 +11,7 @@ from time import gmtime, strftime
 
 from ralph.adapters.beneath import write_atomic
 from ralph.adapters.documents.plan_files import PlanFiles, remove_marker, require_plan, write_marker
+from ralph.adapters.files import real_path
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.config.loading import Loaded
@@ -243,7 +244,7 @@ class PlanComposition:
 
     def _marker(self, kit: Kit, audit: PlanAudit, top: Path | None) -> ActiveMarker:
         mode, tree = audit.mode, audit.plan.tree
-        prefix = "" if top is None else kit.workspace.resolve().relative_to(top.resolve()).as_posix()
+        prefix = "" if top is None else real_path(kit.workspace).relative_to(real_path(top)).as_posix()
         return ActiveMarker(
             pid=os.getpid(),
             timestamp=strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(kit.clock.now())),
@@ -253,7 +254,7 @@ class PlanComposition:
             review_cap=self.rules.cap,
             iteration_mode=mode.mode if mode is not None else None,
             snapshot=snapshot_of(audit.plan.document),
-            ralph_dir=self.folder.relative_to(kit.workspace.resolve()).as_posix(),
+            ralph_dir=self.folder.relative_to(real_path(kit.workspace)).as_posix(),
             run_id=kit.record.run_id,
             uncommitted=[path if prefix in ("", ".") else f"{prefix}/{path}" for path in tree.uncommitted],
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from ralph.adapters.agents.bare_command import BareCommandAdapter
-from ralph.adapters.files import is_true
+from ralph.adapters.files import is_true, real_path
 from ralph.adapters.processes.ladder import Ladder
 from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root
@@ -152,7 +152,7 @@ def _require_folder_of_its_own(folder: Path, root: Root, environ: Mapping[str, s
         (root.workspace.parent, "more than the workspace"),
         (root.state / STATE_FOLDER, "ralph's own record"),
     ):
-        if place.resolve().is_relative_to(folder) and folder != root.workspace.resolve():
+        if real_path(place).is_relative_to(folder) and folder != real_path(root.workspace):
             message = (
                 f"the task folder {folder} contains {name}: a sandbox that may write there confines nothing"
             )

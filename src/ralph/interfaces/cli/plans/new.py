@@ -34,7 +34,7 @@ def command(name: str | None, project_dir: Path | None, ralph_dir: Path | None) 
 
 
 def _report(made: MadePlan, root: Path, *, named: bool) -> None:
-    shown = made.folder.relative_to(root.resolve())
+    shown = made.folder.relative_to(root)
     for file in made.written:
         click.echo(f"wrote {shown / file}")
     for file in made.kept:
