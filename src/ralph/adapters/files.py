@@ -10,7 +10,7 @@ import stat
 
 TYPE_CHECKING = False  # importing `typing` and `pathlib` would cost a hook more than its work does
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import BinaryIO
 
@@ -104,6 +104,13 @@ def is_true(look: Callable[[], bool]) -> bool:
 def real_path(path: Path) -> Path:
     """Where it leads. ``Path.resolve`` raises RuntimeError for a circle of links, which an agent may have made."""
     return type(path)(os.path.realpath(path))
+
+
+def expand_home(path: str, environ: Mapping[str, str] = os.environ) -> str:
+    """With the home folder for ``~``, and another user's for ``~name``, as shells and git do."""
+    if path != "~" and not path.startswith("~/"):
+        return os.path.expanduser(path)  # noqa: PTH111
+    return (environ.get("HOME") or "/nonexistent") + path[1:]
 
 
 def _sync_folder(folder: int) -> None:

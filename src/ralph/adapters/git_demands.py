@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ralph.adapters.files import is_true, real_path
+from ralph.adapters.files import expand_home, is_true, real_path
 from ralph.adapters.git_folders import (
     COMMON_DIR,
     MARKER,
     GitFolders,
     entries,
-    expand,
     git_folders,
     included,
     is_marked,
@@ -71,7 +70,7 @@ def _demands(folders: GitFolders) -> Iterator[Demand]:
                 short = without_subsection(key)
                 if short in _RUN and value and value not in _KNOWN:
                     yield Demand("runs", value, key, str(file))
-                elif key == "core.worktree" and not _is_same(config.parent / expand(value), folders.top):
+                elif key == "core.worktree" and not _is_same(config.parent / expand_home(value), folders.top):
                     yield Demand("makes git work in", value, key, str(file))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ralph.adapters.files import is_true, read_whole, real_path
+from ralph.adapters.files import expand_home, is_true, read_whole, real_path
 from ralph.domain.text.git_config import parse_git_config
 
 MARKER = ".git"
@@ -126,7 +126,7 @@ def included(config: Path) -> list[Path]:
         file = waiting.pop(0)
         for key, value in entries(file):
             if _is_include(key) and value:
-                path = file.parent / expand(value)
+                path = file.parent / expand_home(value)
                 if path not in found and path != config:
                     found[path] = None
                     waiting.append(path)
@@ -145,11 +145,3 @@ def user_configs(environ: Mapping[str, str] = os.environ) -> list[Path]:
         return [*found, Path(environ["GIT_CONFIG_GLOBAL"])]
     xdg = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     return [*found, xdg / "git" / "config", home / ".gitconfig"]
-
-
-def expand(path: str) -> Path:
-    """With the home folder for ``~``, as git does."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # nobody has that name
-        return Path(path)

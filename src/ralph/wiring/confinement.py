@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.adapters.files import expand_home
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.environment import clean_environment
 from ralph.adapters.processes.redaction import SHORTEST_SECRET, Redactor, secrets_in
@@ -109,9 +110,7 @@ def own_programs_of(launch: Launch, environ: Mapping[str, str]) -> OwnPrograms:
 
 def listed_folders(workspace: Path, settings: Settings, environ: Mapping[str, str]) -> Iterator[Path]:
     """Those of ``sandbox.writable``, whether or not they exist."""
-    home = Path(environ.get("HOME") or "/nonexistent")
-    for path in map(Path, settings.sandbox.writable):
-        yield workspace / (home.joinpath(*path.parts[1:]) if path.parts[:1] == ("~",) else path)
+    return (workspace / expand_home(path, environ) for path in settings.sandbox.writable)
 
 
 def asks_for_sandbox(settings: Settings, profile: Profile) -> bool:

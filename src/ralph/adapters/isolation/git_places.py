@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters.files import real_path
+from ralph.adapters.files import expand_home, real_path
 from ralph.adapters.git_folders import (
     COMMON_DIR,
     ITSELF,
     MARKER,
     WORKTREES,
     entries,
-    expand,
     git_folders,
     included,
     is_marked,
@@ -162,7 +161,7 @@ def _in_the_project(config: Path, top: Path, *more: Path) -> Iterator[Path]:
                 yield real_path(part)
     for key, value in (entry for part in parts for entry in entries(part)):
         if key == "core.hookspath" and value:
-            folder = top / expand(value)
+            folder = top / expand_home(value)
             if top in real_path(folder).parents:
                 _refuse_link(folder)
                 folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ralph.adapters.files import real_path
+from ralph.adapters.files import expand_home, real_path
 from ralph.adapters.git_folders import (
     COMMON_DIR,
     entries,
@@ -190,9 +190,9 @@ def _in_workspace(command: str, workspace: Path) -> Path | None:
     top = real_path(workspace)
     for word in words:
         try:
-            path = top / Path(word).expanduser()
+            path = top / expand_home(word)
             if path.is_file() and top in (real_path(path.parent) / path.name).parents:
                 return path
-        except (OSError, ValueError, RuntimeError):  # not a path
+        except (OSError, ValueError):  # not a path
             continue
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ralph.adapters.files import is_true, real_path
+from ralph.adapters.files import expand_home, is_true, real_path
 from ralph.adapters.isolation.agent_state import survey_state
 from ralph.adapters.isolation.git_places import git_places
 from ralph.adapters.isolation.machine import machine_places
@@ -112,10 +112,7 @@ def _renamable(chosen: Mapping[Path, Place]) -> list[Path]:
 
 def _listed(written: Iterable[str], site: Site, key: str, writable: Iterable[Path]) -> Iterator[Path]:
     for text in written:
-        path = Path(text)
-        if path.parts[:1] == ("~",):
-            path = site.home.joinpath(*path.parts[1:])
-        path = site.workspace / path
+        path = site.workspace / expand_home(text, site.environ)
         if not is_true(path.exists):
             message = f"{key}: {text} does not exist"
             raise ConfigError(message, hint="create it, or remove it from the list in .ralph/settings.json")
