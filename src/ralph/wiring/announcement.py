@@ -33,12 +33,11 @@ def named_commands(launch: Launch) -> Iterator[str]:
             yield f"notify: {how} ({loaded.origin('notify')})"
 
 
-def proof_policy(launch: Launch, *, has_commands: bool) -> ProofPolicy | None:
+def proof_policy(launch: Launch, own: OwnPrograms, *, has_commands: bool) -> ProofPolicy | None:
     """How claims are proven; None without ``has_commands``, for then nothing is."""
     if not has_commands:
         return None
     settings = launch.settings
-    own = OwnPrograms(reach=(launch.root.workspace, launch.root.state))
     strength = settings.proof if own.find("git") is not None else Proof.TRUSTING
     return ProofPolicy(str(strength), str(settings.tests), tuple(settings.allow_test_changes))
 

@@ -212,7 +212,7 @@ async def drive(kit: Kit) -> RunResult:
     """Run it to its end, whatever kind it is."""
     composition = kit.launch.composition
     if isinstance(composition, Driven):
-        kit.announce(proof=proof_policy(kit.launch, has_commands=True))  # those of its tasks
+        kit.announce(proof=proof_policy(kit.launch, kit.runners.own, has_commands=True))  # those of its tasks
         return await composition.drive(kit)
     async with AsyncExitStack() as stack:
         try:

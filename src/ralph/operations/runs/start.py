@@ -150,12 +150,14 @@ def preview_run(launch: Launch) -> Preview:
     from ralph.adapters.processes.redaction import redact_argv
     from ralph.domain.text.masking import mask_all, mask_text
     from ralph.wiring.announcement import proof_policy
+    from ralph.wiring.confinement import own_programs_of
     from ralph.wiring.runs.prompt_run import PromptComposition
 
     composition, profile, scm = launch.composition, launch.profile, launch.settings.scm
     assert isinstance(composition, PromptComposition)
     start, prompt = composition.first_command(launch)
-    proof = proof_policy(launch, has_commands=bool(launch.guardrails))
+    own = own_programs_of(launch, os.environ)
+    proof = proof_policy(launch, own, has_commands=bool(launch.guardrails))
     preview = Preview(
         workspace=launch.root.workspace,
         profile=f"{profile.name} ({profile.summary})",

@@ -155,6 +155,7 @@ class PlanComposition:
                 advisers=proof.advisers,
                 proof=proof_policy(
                     kit.launch,
+                    kit.runners.own,
                     has_commands=bool(audit.plan.document.verify_commands or kit.launch.guardrails),
                 ),
                 rules=rules,

@@ -133,7 +133,7 @@ class PromptComposition:
             checks=[*kit.guardrails(), *proof.checks],
             begin=proof.begin,
             advisers=proof.advisers,
-            proof=proof_policy(kit.launch, has_commands=bool(kit.launch.guardrails)),
+            proof=proof_policy(kit.launch, kit.runners.own, has_commands=bool(kit.launch.guardrails)),
             actions=actions,
             prompt=self.style(),
             rules=kit.launch.rules(),

@@ -156,7 +156,7 @@ class SupervisedComposition:
             checks=checks,
             begin=proof.begin,
             advisers=proof.advisers,
-            proof=proof_policy(kit.launch, has_commands=bool(kit.launch.guardrails)),
+            proof=proof_policy(kit.launch, kit.runners.own, has_commands=bool(kit.launch.guardrails)),
             rules=kit.launch.rules(),
             pace=RestartPace(
                 delay=figures.restart_delay, launches=launches, chance=random.random, now=kit.clock.now

@@ -130,7 +130,7 @@ class TaskComposition:
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
-            proof=proof_policy(kit.launch, has_commands=bool(proof.proving.required)),
+            proof=proof_policy(kit.launch, kit.runners.own, has_commands=bool(proof.proving.required)),
             commands=list(self._commands()),
             begin=nothing_to_begin if trusts else beginning_of(kit, proof),
         )
