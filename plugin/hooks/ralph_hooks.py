@@ -110,6 +110,15 @@ The only module that does either. It imports little of the standard library, and
         """Where it leads. ``Path.resolve`` raises RuntimeError for a circle of links, which an agent may have made."""
         return type(path)(os.path.realpath(path))
 
+    def expand_home(path: str, environ: Mapping[str, str] = os.environ) -> str:
+        """With the home folder for ``~``, and another user's for ``~name``, as shells and git do."""
+        if path == "~" or path.startswith("~/"):
+            return (environ.get("HOME") or "/nonexistent") + path[1:]
+        try:
+            return os.path.expanduser(path)  # noqa: PTH111
+        except ValueError:  # a NUL in it
+            return path
+
     def _sync_folder(folder: int) -> None:
         """Make the new name durable, where a directory can be opened."""
         from contextlib import suppress

@@ -108,9 +108,12 @@ def real_path(path: Path) -> Path:
 
 def expand_home(path: str, environ: Mapping[str, str] = os.environ) -> str:
     """With the home folder for ``~``, and another user's for ``~name``, as shells and git do."""
-    if path != "~" and not path.startswith("~/"):
+    if path == "~" or path.startswith("~/"):
+        return (environ.get("HOME") or "/nonexistent") + path[1:]
+    try:
         return os.path.expanduser(path)  # noqa: PTH111
-    return (environ.get("HOME") or "/nonexistent") + path[1:]
+    except ValueError:  # a NUL in it
+        return path
 
 
 def _sync_folder(folder: int) -> None:

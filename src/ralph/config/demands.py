@@ -19,9 +19,19 @@ from ralph.domain.trust.demand import Demand
 _Values = Mapping[str, object]
 
 
-def demands_of(project: Merged, own: Merged) -> tuple[Demand, ...]:
-    """``project``: the layers of the repository; ``own``: those of the user, below them. Raises nothing."""
-    return tuple(_of_table(SETTINGS, project.values, own.values, (), project, None))
+def demands_of(project: Merged, own: Merged, *, usual_sandbox: str = "") -> tuple[Demand, ...]:
+    """``project``: the layers of the repository; ``own``: those of the user, below them. Raises nothing.
+
+    ``usual_sandbox``: what the command does unless told otherwise; empty: any command is meant.
+    """
+    found = _of_table(SETTINGS, project.values, own.values, (), project, None)
+    return tuple(demand for demand in found if not _is_usual(demand, own, usual_sandbox))
+
+
+def _is_usual(demand: Demand, own: Merged, usual_sandbox: str) -> bool:
+    """No sandbox where the command has none, and the user set none, loosens nothing."""
+    chosen = _object(own.values.get("sandbox")).get("kind")
+    return demand.place == ("sandbox", "kind") and chosen is None and demand.value == usual_sandbox != ""
 
 
 def _of_table(

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from ralph.config.loading import Loaded as Loaded
     from ralph.config.loading import Sources as Sources
     from ralph.config.root import Root
-    from ralph.config.sources import Merged
 
 STATE_FOLDER = ".ralph"
 RECORDS_MEAN = "has records of runs and tasks that ralph cannot tell from a stranger's, as after an upgrade, a move or a copy:"
 AGREED_RECORDS = Demand("", "", STATE_FOLDER, "")
 """Remembered with a yes to such records: only these does ``revoke`` ask about again."""
-SANDBOX_KIND = ("sandbox", "kind")
 
 
 class Standing(NamedTuple):
@@ -60,8 +58,7 @@ def standing_of(
     if settings.project.values:
         from ralph.config.demands import demands_of
 
-        wanted = demands_of(settings.project, settings.own)
-        asked += [one for one in wanted if not _is_usual(one, settings.own, usual_sandbox)]
+        asked += demands_of(settings.project, settings.own, usual_sandbox=usual_sandbox)
         asked.sort(key=lambda demand: not demand.means.startswith("runs"))  # what matters most comes first
     records = _strange_records(root, environ)
     if not asked and not records:
@@ -69,13 +66,6 @@ def standing_of(
     new = not_agreed(os.path.realpath(root), asked, environ)
     was_trusted = any(demand.place and demand not in new for demand in asked)
     return Standing(project=root, asked=(*asked, *records), new=(*new, *records), was_trusted=was_trusted)
-
-
-def _is_usual(demand: Demand, own: Merged, usual_sandbox: str) -> bool:
-    """No sandbox where the command has none, and the user set none, loosens nothing."""
-    section = own.values.get("sandbox")
-    chosen = section.get("kind") if isinstance(section, Mapping) else None
-    return demand.place == SANDBOX_KIND and chosen is None and demand.value == usual_sandbox != ""
 
 
 def read_agreed(root: Path, *, environ: Mapping[str, str] = os.environ) -> tuple[Sources, Standing]:

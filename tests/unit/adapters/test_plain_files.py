@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ralph
-from ralph.adapters.files import open_folder, read_plain, read_whole
+from ralph.adapters.files import expand_home, open_folder, read_plain, read_whole
 from ralph.adapters.git_folders import entries, included
 
 SOURCES = Path(ralph.__file__).parent
@@ -54,6 +54,22 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["missing", ".", "no\0name"])
 def test_what_is_no_file_has_no_content(tmp_path: Path, name: str) -> None:
     assert read_whole(tmp_path / name, 10) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("~", "/home/me"),
+        ("~/a", "/home/me/a"),
+        ("~root/a", "/root/a"),
+        ("~nobody-has-that-name/a", "~nobody-has-that-name/a"),
+        ("~no\0name", "~no\0name"),
+        ("a/~/b", "a/~/b"),
+    ],
+)
+def test_a_tilde_is_a_home_folder(path: str, found: str) -> None:
+    assert expand_home(path, {"HOME": "/home/me"}) == found
+    assert expand_home("~/a", {}) == "/nonexistent/a"
 
 
 def test_nothing_stays_open(tmp_path: Path) -> None:

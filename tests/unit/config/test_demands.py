@@ -136,6 +136,24 @@ def test_a_value_needs_trust_unless_it_tightens(
     assert [key for key, _ in demands(project, own)] == asked
 
 
+@pytest.mark.parametrize(
+    ("kind", "own", "usual", "is_asked"),
+    [
+        ("none", None, "none", False),
+        (None, None, "none", False),
+        ("none", None, "auto", True),
+        ("none", None, "", True),
+        ("none", "auto", "none", True),
+        ("bwrap", None, "none", False),
+    ],
+)
+def test_what_a_command_does_of_itself_needs_no_trust(
+    kind: str | None, own: str | None, usual: str, *, is_asked: bool
+) -> None:
+    project, mine = (stack([Layer(Origin("x"), {"sandbox": {"kind": one}})]) for one in (kind, own))
+    assert bool(demands_of(project, mine, usual_sandbox=usual)) is is_asked
+
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -73,7 +73,7 @@ _RULES: dict[str, Callable[[object], bool]] = {
 def check_rows(path: Path) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
     """A row factory: rows as they are. Raises StoreError if a value is not of its column's kind."""
 
-    def checked(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    def check(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
         for (column, *_), value in zip(cursor.description, row, strict=True):
             rule = _RULES.get(column)
             if rule is None or rule(value) or (value is None and column in _OPTIONAL):
@@ -82,4 +82,4 @@ def check_rows(path: Path) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[
             raise StoreError(message, hint="Move it (and its -wal and -shm files) away; a new one is made.")
         return row
 
-    return checked
+    return check

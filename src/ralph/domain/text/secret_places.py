@@ -63,7 +63,7 @@ def mask_places(text: str) -> str:
     if has_colon and ("ookie" in text or "COOKIE" in text):
         text = _mask(_COOKIE, text)
     if has_dash and any(program in text for program in _PROGRAMS):
-        text = re.sub(_LOGIN, _masked_login, text)
+        text = re.sub(_LOGIN, _mask_login, text)
     return text
 
 
@@ -89,17 +89,17 @@ def _mask_named(text: str) -> str:
 
 
 def _mask(pattern: str, text: str, is_meant: Callable[[re.Match[str]], bool] | None = None) -> str:
-    def masked(found: re.Match[str]) -> str:
+    def replace(found: re.Match[str]) -> str:
         value = found["value"]
         bare = value.lstrip("\\").lstrip("'\"")
         if _is_no_secret(bare) or (is_meant is not None and not is_meant(found)):
             return found[0]
         return found["before"] + value[: len(value) - len(bare)] + MASK
 
-    return re.sub(pattern, masked, text)
+    return re.sub(pattern, replace, text)
 
 
-def _masked_login(found: re.Match[str]) -> str:
+def _mask_login(found: re.Match[str]) -> str:
     value, programs = found["value"], _LOGIN_OF[found["option"]]
     start = found.string[max(0, found.start() - _LONGEST_COMMAND) : found.start()]
     words = re.split(r"[\s'\"\\(]+", re.split(r"[\n|;&]", start)[-1])
@@ -135,11 +135,11 @@ def _mask_in_address(found: re.Match[str]) -> str:
     if hook := re.match(_WEBHOOK, address):
         return hook[0] + MASK if len(hook[0]) < len(address) else address
     if access := re.match(_ACCESS, address):
-        address = "://" + _masked_access(access) + "@" + address[access.end() :]
-    return re.sub(_PARAMETER, _masked_parameter, address) if "=" in address else address
+        address = "://" + _mask_access(access) + "@" + address[access.end() :]
+    return re.sub(_PARAMETER, _mask_parameter, address) if "=" in address else address
 
 
-def _masked_access(access: re.Match[str]) -> str:
+def _mask_access(access: re.Match[str]) -> str:
     """A name may stay, unless it is a token: nobody's is that long and has a figure in it."""
     user, password = access["user"], access["password"]
     if len(user) >= _LONG_USER and any(map(str.isdigit, user)):
@@ -149,7 +149,7 @@ def _masked_access(access: re.Match[str]) -> str:
     return f"{user}:{password if _is_no_secret(password) else MASK}"
 
 
-def _masked_parameter(found: re.Match[str]) -> str:
+def _mask_parameter(found: re.Match[str]) -> str:
     name, value = found["name"], found["value"]
     if secrecy(name) < Secrecy.LIKELY and name.lower() not in ("sig", "signature", "code"):
         return found[0]

@@ -125,7 +125,7 @@ def task_lanes(roles: CompletionDefaults) -> Lanes:
 
 
 @lru_cache(maxsize=20_000)  # a board is read again and again
-def _masked(text: str) -> str:
+def _mask(text: str) -> str:
     return mask_text(text)
 
 
@@ -157,7 +157,7 @@ def task_card(view: TaskView, roles: CompletionDefaults) -> Card:
     return Card(
         kind=CardKind.TASK,
         id=task.id,
-        title=_masked(task.title),
+        title=_mask(task.title),
         lane=role if is_open else task.status.value,
         status=view.state.value,
         role=role if is_open else "",
@@ -224,7 +224,7 @@ def story_card(story: Mapping[str, Any]) -> Card:
     return Card(
         kind=CardKind.STORY,
         id=str(story.get("id", "")),
-        title=_masked(str(story.get("title", ""))),
+        title=_mask(str(story.get("title", ""))),
         lane=lane,
         status="passes" if passes else "",
         rounds=_whole(story.get("reviewCount")),
