@@ -57,7 +57,7 @@ def test_a_draft_is_sent_back_until_it_is_valid(planned: Project) -> None:
         assert problem in second
     assert "2 stories × ~3 iterations each" in ran.stdout  # noqa: RUF001
     assert "A works" in ran.stdout
-    assert "verifyCommands: make test" in ran.stdout
+    assert "verifyCommands:\n  runs make test\n" in ran.stdout
     planned.ralph("plan", "check", check=0)
 
 

@@ -57,7 +57,9 @@ def ralph(project: Path, *arguments: str, **environ: str) -> subprocess.Complete
     )
 
 
-def on_terminal(project: Path, answer: str, *arguments: str, columns: int = 200) -> tuple[int, str]:
+def on_terminal(
+    project: Path, answer: str, *arguments: str, columns: int = 200, question: bytes = QUESTION
+) -> tuple[int, str]:
     """The exit code, and all that the terminal showed. An ``answer`` that ends with a control character is typed as it is."""
     pid, terminal = pty.fork()
     if pid == 0:
@@ -74,7 +76,7 @@ def on_terminal(project: Path, answer: str, *arguments: str, columns: int = 200)
         if not data:
             break
         shown += data
-        if typed and QUESTION in shown:
+        if typed and question in shown:
             os.write(terminal, typed)
             typed = b""
     os.close(terminal)
@@ -645,6 +647,22 @@ def test_a_plans_commands_are_asked_about(clone: Path) -> None:
     plan(clone, "./evil", "./evil --more")
     assert ralph(clone, "plan", "run", *AGENT).returncode == 2
     assert ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1").returncode != 2
+
+
+def test_a_draft_shows_all_that_a_yes_to_it_would_run(clone: Path) -> None:
+    hidden = "make test\x1b]0;\n./evil\x07"
+    plan(clone, "true, false", hidden)
+    (clone / "ralph").rename(clone.parent / "draft")
+    ralph(clone, "plan", "new")
+    drafter = clone.parent / "drafter"
+    drafter.write_text("#!/bin/sh\ncat > /dev/null\ncp ../draft/tasks.json ../draft/prd.md ralph\n")
+    drafter.chmod(0o755)
+    draft = ["plan", "draft", "It works", "--agent", str(drafter)]
+    code, shown = on_terminal(clone, "y", *draft, question=b"Keep this plan? (y, n, or what should change): ")
+    assert code == 0, shown
+    assert "  runs true, false\r\n" in shown
+    assert r"  runs make test\x1b]0;\n./evil\x07" in shown
+    assert ralph(clone, "trust", "--show").returncode == 0  # they were shown
 
 
 def test_a_plan_on_another_branch_is_not_the_one_that_was_agreed_to(clone: Path) -> None:

@@ -23,8 +23,11 @@ from ralph.interfaces.cli.options import (
 from ralph.interfaces.cli.plans.options import plan_options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ralph.config.loading import Loaded
     from ralph.operations.plans import Plan
+    from ralph.operations.trust import Demand
 
 HELP = """Let the agent draft prd.md and tasks.json from a description, or tasks.json from an existing PRD.
 
@@ -110,22 +113,24 @@ def _converse(
         code = int(exit_code_of(run_on_console(launch, verbose=verbose).outcome))
         if code != 0:
             return False, code
-        _show(plan)
+        asks = plan_asks(plan.root, plan.path)
+        _show(plan, asks)
         if not ask:
             return True, 0
         answer = click.prompt("Keep this plan? (y, n, or what should change)", type=str).strip()
         if answer.lower() in ("y", "yes"):
-            agree(plan.root.state, plan_asks(plan.root, plan.path))  # they were shown
+            agree(plan.root.state, asks)  # they were shown
             return True, 0
         if answer.lower() in ("n", "no"):
             return False, 1
         remarks.append(answer)
 
 
-def _show(plan: Plan) -> None:
+def _show(plan: Plan, asks: Sequence[Demand]) -> None:
     from ralph.domain.plan.story import DEFAULT_REVIEW_CAP, estimate_text
     from ralph.domain.text.safe_text import clean_line
     from ralph.interfaces.cli.plans.status import table
+    from ralph.operations.trust import describe
 
     document = plan.document()
     for line in table(document, cap=DEFAULT_REVIEW_CAP, skip_review=False):
@@ -134,7 +139,8 @@ def _show(plan: Plan) -> None:
         click.echo(f"\n{clean_line(story.id)}: {clean_line(story.title)}")
         for criterion in story.acceptance_criteria:
             click.echo(f"  - {clean_line(criterion)}")
-    commands = ", ".join(clean_line(command) for command in document.verify_commands) or "none"
-    click.echo(f"\nverifyCommands: {commands}")
+    click.echo("\nverifyCommands:" + ("" if asks else " none"))
+    for demand in asks:  # whole, and one a line: a yes agrees to them
+        click.echo(f"  {describe(demand)}")
     click.echo(estimate_text(document))
     click.echo(f"see {plan.name}/prd.md and {plan.name}/tasks.json")
