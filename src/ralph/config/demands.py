@@ -29,9 +29,9 @@ def demands_of(project: Merged, own: Merged, *, usual_sandbox: str = "") -> tupl
 
 
 def _is_usual(demand: Demand, own: Merged, usual_sandbox: str) -> bool:
-    """No sandbox where the command has none, and the user set none, loosens nothing."""
+    """Where the command has no sandbox, and the user set none, whatever the repository sets loosens nothing."""
     chosen = _object(own.values.get("sandbox")).get("kind")
-    return demand.place == ("sandbox", "kind") and chosen is None and demand.value == usual_sandbox != ""
+    return demand.place == ("sandbox", "kind") and chosen is None and usual_sandbox == "none"
 
 
 def _of_table(

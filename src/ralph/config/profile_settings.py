@@ -22,7 +22,7 @@ from ralph.config.kinds import (
     YesNo,
     setting,
 )  # fmt: skip
-from ralph.config.untrusted import ALWAYS, FEWER, HIGHER, LOWER, MORE, only, rising
+from ralph.config.untrusted import ALWAYS, FEWER, HIGHER, LOWER, MORE, lower_than_usual, only, rising
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,13 @@ class RoleName(Text):
 class RoleSettings:
     """A role of `ralph work`. Keys left out keep the role's usual value."""
 
-    enabled: bool = setting(YesNo(), True, "Let it iterate; false: a single pass.", untrusted=ALWAYS)
+    enabled: bool = setting(
+        YesNo(),
+        True,
+        "Let it iterate; false: a single pass.",
+        untrusted=rising(True, False),
+        means="lets the role iterate",
+    )
     agent: str = setting(Text(), "", "The agent that takes this role; empty: the usual one.", means="runs")
     model: str = setting(
         Text(),
@@ -141,7 +147,12 @@ class RoleSettings:
         Text(), "", "When the role has succeeded; part of the prompt.", untrusted=ALWAYS
     )
     max_iterations: int | None = setting(
-        COUNT, None, "Iterations after which it gives up; null: the role's usual number.", untrusted=ALWAYS
+        COUNT,
+        None,
+        "Iterations after which it gives up; null: the role's usual number.",
+        untrusted=lower_than_usual(5),
+        means="sets the limit of the role's iterations to",
+        says={None: "sets the usual limit of the role's iterations"},
     )
     promise: str = setting(
         Text(), "", "What it says in `<promise>…</promise>` when it is done.", untrusted=ALWAYS
@@ -176,7 +187,13 @@ class RoleSettings:
 class VerifiedSettings:
     """`ralph work` and `ralph task`."""
 
-    enabled: bool = setting(YesNo(), True, "Let roles iterate; false: a single pass each.", untrusted=ALWAYS)
+    enabled: bool = setting(
+        YesNo(),
+        True,
+        "Let roles iterate; false: a single pass each.",
+        untrusted=rising(True, False),
+        means="lets roles iterate",
+    )
     default_max_iterations: int = setting(
         Whole(minimum=1),
         10,
@@ -208,9 +225,19 @@ class VerifiedSettings:
         means="sets the limit of iterations to",
         says={None: "sets no limit of iterations"},
     )
-    max_parallel: int = setting(Whole(minimum=1), 1, "Tasks to work on at the same time.", untrusted=ALWAYS)
+    max_parallel: int = setting(
+        Whole(minimum=1),
+        1,
+        "Tasks to work on at the same time.",
+        untrusted=LOWER,
+        means="sets the number of tasks at a time to",
+    )
     max_rejections: int = setting(
-        Whole(minimum=0), 3, "How often a task may be sent back before ralph gives it up.", untrusted=ALWAYS
+        Whole(minimum=0),
+        3,
+        "How often a task may be sent back before ralph gives it up.",
+        untrusted=LOWER,
+        means="sets the limit of rejections to",
     )
     semantic_agent: str = setting(
         Text(),

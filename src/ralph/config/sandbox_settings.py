@@ -56,12 +56,13 @@ class Size(Kind[int | None]):
 
 
 def _is_as_strong(value: str | None, own: str | None) -> bool:
-    """null stands for `auto` in a plan's run. ``auto`` may find none that works, `strongest` refuses then."""
-    order = [None, SandboxKind.NONE, AUTO, SandboxKind.SRT, SandboxKind.CONTAINER, SandboxKind.BWRAP]
-    strengths = [*order, SandboxKind.SBX, STRONGEST]
-    return value == own or (
-        value not in (None, SandboxKind.NONE) and strengths.index(value) >= strengths.index(own)
-    )
+    """A kind is itself or refuses; `auto` and `strongest`, and null in a plan's run, are the strongest that works here."""
+    if own == SandboxKind.NONE or value in (own, SandboxKind.SBX):
+        return True
+    if own in (None, AUTO):
+        return value in (AUTO, STRONGEST)
+    kinds: list[str | None] = [*SandboxKind]  # strongest first
+    return value in kinds and own in kinds and kinds.index(value) <= kinds.index(own)
 
 
 def _sizes(what: str) -> dict[object, str]:

@@ -101,7 +101,9 @@ class AgentSettings:
         COUNT,
         None,
         "Turns after which a session ends, if the agent supports such a limit; null: none.",
-        untrusted=ALWAYS,
+        untrusted=LOWER,
+        means="sets the limit of turns to",
+        says={None: "sets no limit of turns"},
     )
     continue_session: bool = setting(
         YesNo(),

@@ -33,7 +33,7 @@ def LOWER_BUT_ZERO(value: int, own: int) -> bool:  # noqa: N802
 
 
 def lower_than_usual(usual: int) -> Untrusted:
-    """A limit that 0 switches off. None is what this machine can bear, which is ``usual`` at least."""
+    """A limit that 0 switches off. None is the one of this machine, or role, which is ``usual`` at least."""
     return lambda value, own: own == 0 or (value is not None and 0 < value <= (own or usual))
 
 
