@@ -15,6 +15,7 @@ _MEANINGS = {
     "mayChange": "lets the agent change the proof in",
     "allow_empty": "lets a check pass even if no test ran",
     "allowEmpty": "lets a check pass even if no test ran",
+    "rerun": "lets a check pass that failed at first",
 }
 
 
