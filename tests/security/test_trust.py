@@ -13,6 +13,7 @@ import sys
 import termios
 from pathlib import Path
 
+import pexpect
 import pytest
 
 RALPH = [sys.executable, "-m", "ralph"]
@@ -319,6 +320,28 @@ def test_a_yes_counts_also_where_it_cannot_be_remembered(
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
     _, shown = on_terminal(clone, "y", "run", "-p", "x", "-m", "1")
     assert "the next run asks again" in shown
+    assert has_run(clone)
+
+
+def test_a_run_under_the_ui_asks_as_one_without_and_takes_the_same_yes(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}, "sandbox": {"kind": "none"}})
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    screen: pexpect.spawn[str] = pexpect.spawn(
+        RALPH[0], [*RALPH[1:], "run", "-p", "x", "-m", "1", "--ui"], cwd=str(clone), encoding="utf-8", timeout=SECONDS
+    )  # fmt: skip
+    try:
+        screen.expect_exact(QUESTION.decode())
+        assert "runs ./evil" in (screen.before or "")
+        assert "sandbox" not in (screen.before or "")  # there would be none anyway
+        screen.sendline("y")
+        screen.expect("Quit")
+        screen.send("q")
+        screen.expect(pexpect.EOF)
+    finally:
+        screen.close(force=True)
     assert has_run(clone)
 
 
@@ -647,6 +670,31 @@ def test_a_plans_commands_are_asked_about(clone: Path) -> None:
     plan(clone, "./evil", "./evil --more")
     assert ralph(clone, "plan", "run", *AGENT).returncode == 2
     assert ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1").returncode != 2
+
+
+def test_the_command_to_type_names_the_same_project_and_plan(clone: Path, tmp_path: Path) -> None:
+    plan(clone, "./evil")
+    (clone / "docs").mkdir()
+    (clone / "ralph").rename(clone / "docs" / "my plan")
+    place = ["--project-dir", "clone", "--ralph-dir", "docs/my plan"]
+    ran = ralph(tmp_path, "plan", "run", *AGENT, *place)
+    assert (ran.returncode, has_run(clone)) == (2, False)
+    assert "docs/my plan/tasks.json runs ./evil" in ran.stderr
+    assert "`ralph trust --project-dir clone --ralph-dir 'docs/my plan' --show`" in ran.stderr
+    assert "runs ./evil" in ralph(tmp_path, "trust", *place, "--show").stdout
+    assert ralph(tmp_path, "trust", *place, "--yes").returncode == 0
+    assert "not trusted" not in ralph(tmp_path, "plan", "run", *AGENT, *place).stderr
+    assert ralph(clone, "trust", "--ralph-dir", "nowhere", "--show").returncode == 2
+
+
+@pytest.mark.parametrize("text", ["oops", '{"agent": {"command": "./evil"}, "guardrails": 5}'])
+@pytest.mark.parametrize("option", ["--show", "--yes"])
+def test_settings_that_cannot_be_read_ask_for_something_unknown(clone: Path, text: str, option: str) -> None:
+    (clone / ".ralph" / "settings.json").write_text(text)
+    said = ralph(clone, "trust", option)
+    assert said.returncode == 2
+    assert "1 problem in the settings" in said.stderr
+    assert said.stdout == ""
 
 
 def test_a_draft_shows_all_that_a_yes_to_it_would_run(clone: Path) -> None:

@@ -78,15 +78,21 @@ def read_agreed(root: Path, *, environ: Mapping[str, str] = os.environ) -> tuple
 
 
 def plan_asks(root: Root, ralph_dir: Path | None = None) -> tuple[Demand, ...]:
-    """What the project's plan wants to run; nothing if there is none that can be read."""
+    """What the project's plan wants to run; nothing if there is none that can be read.
+
+    ``ralph_dir``: another plan of it. Raises RalphError if that one cannot be read.
+    """
     from ralph.domain.plan.demands import plan_demands
     from ralph.errors import RalphError
     from ralph.operations.plans import find_plan
 
-    with suppress(RalphError):
+    try:
         plan = find_plan(root, ralph_dir)
-        return plan_demands(plan.document(), plan.path.name)
-    return ()
+        return plan_demands(plan.document(), plan.name)
+    except RalphError:
+        if ralph_dir is not None:
+            raise
+        return ()
 
 
 def tasks_ask(root: Root) -> tuple[Demand, ...]:

@@ -140,8 +140,20 @@ verbose_option: Decorator = click.option(
     "-V", "--verbose", is_flag=True, help="Print what ralph does and how long it takes."
 )
 events_option = json_option("Events as JSON lines on stdout.")
+
+
+def _require_terminal(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    if value and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        message = "--ui needs a terminal"
+        raise UsageError(message, hint="leave it out; `ralph ui` can watch the run from a terminal later")
+    return value
+
+
 ui_option: Decorator = click.option(
-    "--ui", is_flag=True, help="Open the terminal UI over the run; quitting it leaves the run running."
+    "--ui",
+    is_flag=True,
+    callback=_require_terminal,
+    help="Open the terminal UI over the run; quitting it leaves the run running.",
 )
 notify_option = setting_option(
     "notify",

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from ralph.operations.trust import Demand, Loaded, Sources, Standing
 
-HINT = "look at it with `ralph trust --show`, then `ralph trust`; in a script: --trust or RALPH_TRUST=1"
-
-
 INDENT = 6
 """Of the second line of an entry."""
 NARROWEST = 20
@@ -31,10 +28,13 @@ def require_trust(
     standing = untrusted(settings, more, usual_sandbox=usual_sandbox)
     if standing is None:
         return
+    from ralph.operations.agreement import VARIABLE
     from ralph.operations.trust import trust
 
     if not _can_ask():
-        raise UntrustedProject(_why(standing), hint=HINT)
+        agree = _command_to_agree()
+        hint = f"look at it with `{agree} --show`, then `{agree}`; in a script: --trust or {VARIABLE}=1"
+        raise UntrustedProject(_why(standing), hint=hint)
     ask(standing)
     try:
         trust(standing)
@@ -42,6 +42,7 @@ def require_trust(
         import click
 
         click.echo(f"ralph: {error}; the next run asks again", err=True)
+        os.environ[VARIABLE] = "1"  # this once: for the run that --ui starts
 
 
 def untrusted(
@@ -76,7 +77,8 @@ def ask(standing: Standing) -> None:
     if not answer.endswith("\n"):  # Ctrl-D
         click.echo(err=True)
     if answer.strip().lower() not in ("y", "yes"):
-        message = f"{reveal(str(standing.project))} is not trusted: nothing was run; `ralph trust` asks again"
+        agree = _command_to_agree()
+        message = f"{reveal(str(standing.project))} is not trusted: nothing was run; `{agree}` asks again"
         raise UntrustedProject(message)
 
 
@@ -97,18 +99,33 @@ def show(standing: Standing, *, err: bool = True) -> None:
 
 def _wrapped(line: str, stream: TextIO) -> list[str]:
     """All of it: what goes on in the next line is indented there, so that it never looks like an entry of its own."""
-    from ralph.interfaces.cli.terminal import display_width, fit, is_terminal, terminal_width
+    from ralph.interfaces.cli.terminal import fit, is_terminal, terminal_width
 
     width = terminal_width(stream)
     if not is_terminal(stream) or width < NARROWEST:
         return [line]
     lines: list[str] = []
-    while display_width(line) > width:
-        end = len(fit(line, width, ellipsis=""))
-        end = line.rfind(" ", INDENT + 1, end) + 1 or end
-        lines.append(line[:end])
-        line = " " * INDENT + line[end:]
-    return [*lines, line]
+    indent, start = "", 0
+    while start < len(line):
+        part = indent + line[start : start + width + 1]
+        end = len(fit(part, width, ellipsis=""))
+        if end < len(part):
+            end = part.rfind(" ", INDENT + 1, end) + 1 or end
+        lines.append(part[:end])
+        start += end - len(indent)
+        indent = " " * INDENT
+    return lines
+
+
+def _command_to_agree() -> str:
+    """``ralph trust``, for the project and the plan that this command was given."""
+    import shlex
+
+    import click
+
+    given = click.get_current_context().params
+    places = [(f"--{name.replace('_', '-')}", given.get(name)) for name in ("project_dir", "ralph_dir")]
+    return shlex.join(["ralph", "trust", *(str(one) for place in places if place[1] for one in place)])
 
 
 def _can_ask() -> bool:

@@ -324,11 +324,12 @@ def prepare_reviewed(
     own = settings.profiles.reviewed
     folder = require_plan(root.workspace, ralph_dir or Path(own.plan_folder))
     memory = plan_memory(root.state / STATE_FOLDER, folder)
+    files = PlanFiles(root.workspace, folder, write_atomic)
     document: TasksDocument | None
     if memory is not None and memory.is_unjudged and not as_found:
         document = memory.trusted.document
     else:
-        document = _read_plan(PlanFiles(root.workspace, folder, write_atomic), must=not resumes)
+        document = _read_plan(files, must=not resumes)
     return Launch(
         profile=load_profile("reviewed"),
         loaded=loaded,
@@ -350,7 +351,7 @@ def prepare_reviewed(
         maximum=own.maximum_iterations,
         guardrails=guardrails_of(settings),
         resumes=resumes,
-        demands=plan_demands(document, folder.name),
+        demands=plan_demands(document, files.folder),
     )
 
 

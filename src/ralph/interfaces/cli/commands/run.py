@@ -139,8 +139,8 @@ def command(
     as_json: bool,
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
-    from ralph.config.root import STATE_FOLDER, find_root
-    from ralph.interfaces.cli.trust_question import require_trust, untrusted
+    from ralph.config.root import find_root
+    from ralph.interfaces.cli.trust_question import untrusted
     from ralph.operations.runs.start import prepare_prompt_run, require_prompt_profile
 
     require_prompt_profile(profile)
@@ -159,11 +159,6 @@ def command(
         message = f"--completion-response is for profile basic, not for {profile}"
         raise UsageError(message, hint="use --completion-promise")
     root = find_root(Path.cwd(), project_dir)
-    if ui:
-        from ralph.interfaces.cli.commands.ui import run_under_ui
-
-        require_trust(sources_of(root.state))
-        return run_under_ui(root.state / STATE_FOLDER)
     # `basic` has its settings at the top, the other profiles have a section each.
     of_profile = "" if profile == "basic" else f"profiles.{profile}."
     flags = given_settings()
@@ -187,6 +182,10 @@ def command(
         asks = untrusted(launch.loaded, launch.demands, usual_sandbox=launch.profile.sandbox)
         _show(preview_run(launch), is_trusted=asks is None)
         return 0
+    if ui:
+        from ralph.interfaces.cli.commands.ui import run_under_ui
+
+        return run_under_ui(launch)
 
     from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from ralph.errors import UntrustedProject, UsageError
-from ralph.interfaces.cli.options import project_dir_option, sources_of
+from ralph.interfaces.cli.options import sources_of
+from ralph.interfaces.cli.plans.options import plan_options
 
 HELP = """Agree to what this project runs: the commands that its settings, plan and tasks name, and what they open.
 
@@ -30,8 +31,10 @@ Examples:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--show", "only_show", is_flag=True, help="Only print what the project asks for.")
 @click.option("--revoke", is_flag=True, help="Forget what was agreed to, so that ralph asks again.")
-@project_dir_option
-def command(yes: bool, only_show: bool, revoke: bool, project_dir: Path | None) -> int:
+@plan_options
+def command(
+    yes: bool, only_show: bool, revoke: bool, project_dir: Path | None, ralph_dir: Path | None
+) -> int:
     from ralph.config.root import find_root
     from ralph.interfaces.cli.trust_question import ask, show
     from ralph.operations import trust
@@ -44,7 +47,8 @@ def command(yes: bool, only_show: bool, revoke: bool, project_dir: Path | None) 
         trust.revoke(root.state)
         click.echo(f"{root.state} is no longer trusted")
         return 0
-    standing = trust.standing_of(sources_of(root.state), (*trust.plan_asks(root), *trust.tasks_ask(root)))
+    settings = sources_of(root.state).load()  # half of what cannot be read would be no answer
+    standing = trust.standing_of(settings, (*trust.plan_asks(root, ralph_dir), *trust.tasks_ask(root)))
     if standing.is_trusted:
         if only_show and standing.asked:
             show(standing, err=False)

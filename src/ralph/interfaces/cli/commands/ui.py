@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ralph.errors import UsageError
 from ralph.interfaces.cli.options import project_dir_option, requires_extra, state_folder
+
+if TYPE_CHECKING:
+    from ralph.operations.runs.start import Launch
 
 FLAG = "--ui"
 LAST_CHARS = 2_000
@@ -47,17 +50,19 @@ def _load_ui(what: str) -> Callable[[Path, str | None], None]:
     return open_ui
 
 
-def run_under_ui(state_folder: Path, *, has_parts: bool = False) -> int:
+def run_under_ui(launch: Launch, *, has_parts: bool = False) -> int:
     """Start the same command without ``--ui`` and watch it. Gives its exit code if it ends before the UI does.
 
-    ``has_parts``: it is a run of runs; the UI follows whichever is active.
+    Nobody can be asked once it is started: what ``launch`` needs of its user is asked here. ``has_parts``: it is a run
+    of runs; the UI follows whichever is active.
     """
+    from ralph.config.root import STATE_FOLDER
+    from ralph.interfaces.cli.trust_question import require_trust
     from ralph.operations.runs.detach import DetachedRun
 
     open_ui = _load_ui(FLAG)  # before anything is started
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        message = f"{FLAG} needs a terminal"
-        raise UsageError(message, hint="leave it out; `ralph ui` can watch the run from a terminal later")
+    require_trust(launch.loaded, launch.demands, usual_sandbox=launch.profile.sandbox)
+    state_folder = launch.root.state / STATE_FOLDER
     given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
     started = DetachedRun(state_folder, [*(one for one in given[:end] if one != FLAG), *given[end:]])

@@ -73,24 +73,21 @@ def command(
     as_json: bool,
     max_iterations: int | None,
 ) -> int:
-    from ralph.config.root import STATE_FOLDER, find_root
+    from ralph.config.root import find_root
     from ralph.interfaces.cli.console_run import print_results, run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.trust_question import require_trust
     from ralph.operations.runs.start import prepare_work_run
 
     root = find_root(Path.cwd(), project_dir)
-    if ui:
-        from ralph.interfaces.cli.commands.ui import run_under_ui
-        from ralph.operations.trust import tasks_ask
-
-        require_trust(sources_of(root.state), tasks_ask(root))
-        return run_under_ui(root.state / STATE_FOLDER, has_parts=True)
     sources = sources_of(root.state)
     flags = [*agent_flags_of(sources, agent), *given_settings()]
     if max_iterations is not None:
         flags.append((("profiles", "verified", "maximumIterations"), max_iterations, "--max-iterations"))
     launch = prepare_work_run(load_with(sources, flags), root, tasks)
+    if ui:
+        from ralph.interfaces.cli.commands.ui import run_under_ui
+
+        return run_under_ui(launch, has_parts=True)
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     if not as_json:
         print_results(launch)

@@ -92,19 +92,12 @@ def command(
     project_dir: Path | None,
     ralph_dir: Path | None,
 ) -> int:
-    from ralph.config.root import STATE_FOLDER, find_root
+    from ralph.config.root import find_root
     from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
-    from ralph.interfaces.cli.trust_question import require_trust
     from ralph.operations.runs.start import prepare_plan_run
 
     root = find_root(Path.cwd(), project_dir)
-    if ui:
-        from ralph.interfaces.cli.commands.ui import run_under_ui
-        from ralph.operations.trust import plan_asks
-
-        require_trust(sources_of(root.state), plan_asks(root, ralph_dir))
-        return run_under_ui(root.state / STATE_FOLDER)
     sources = sources_of(root.state)
     flags = [*agent_flags_of(sources, agent, agent_flags, guardrails), *given_settings()]
     if max_iterations is not None:
@@ -118,6 +111,10 @@ def command(
         stay=stay,
         as_found=as_found,
     )
+    if ui:
+        from ralph.interfaces.cli.commands.ui import run_under_ui
+
+        return run_under_ui(launch)
     if estimate:
         print(estimate, file=sys.stderr)
     return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)
