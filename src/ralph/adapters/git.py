@@ -21,6 +21,8 @@ MOST_BYTES = 50_000_000
 MOST_NEW = 200
 """New files whose content is shown."""
 REPAIR = "see what `git status` says, and repair the repository"
+GATE = Path(__file__).with_name("gate")
+"""Instead of git's folder of programs: what git starts by itself enters no submodule, where a configuration may be an agent's."""
 LOCK_SECONDS = 3.0
 """How long another git, the user's or an editor's, may hold the index."""
 
@@ -87,7 +89,8 @@ class Git:
         inner = tuple(f":(exclude){folder}/{name}" for name in OWN) if is_top and folder else ()
         self.not_own = (*not_own(root), *inner)  # pathspecs: everything but what ralph itself writes
         self._runner = runner
-        self._environment = {**ENVIRONMENT, **(not_above(root) if is_top else {}), **(environment or {})}
+        above = not_above(root) if is_top else {}
+        self._environment = {**ENVIRONMENT, "GIT_EXEC_PATH": str(GATE), **above, **(environment or {})}
         self._seconds = seconds
         self._hint = hint
 

@@ -164,7 +164,7 @@ async def open_runners(
                 if launch.settings.sandbox_checks
                 else make(base_environment=environment, watcher=watcher)
             )
-            outside = commands = YieldingRunner(_wary(confinement, ours, own), control)
+            outside = commands = YieldingRunner(await _wary(confinement, ours, own), control)
         yield Runners(
             checks=checks,
             agents=agents,
@@ -178,11 +178,15 @@ async def open_runners(
         )
 
 
-def _wary(confinement: Confinement, ours: Callable[..., ProcessRunner], own: OwnPrograms) -> ProcessRunner:
+async def _wary(
+    confinement: Confinement, ours: Callable[..., ProcessRunner], own: OwnPrograms
+) -> ProcessRunner:
     from ralph.adapters.isolation.outside import safe_git_variables
+    from ralph.adapters.isolation.programs import ask
     from ralph.adapters.isolation.runner import WaryRunner
 
-    environment = {**own.environment, **safe_git_variables(own.environment)}
+    _, helpers, _ = await ask(ours(), "git", "--exec-path")
+    environment = {**own.environment, **safe_git_variables(own.environment, helpers.strip())}
     return WaryRunner(ours(base_environment=environment), confinement.tidy)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph.adapters.files import expand_home, real_path
+from ralph.adapters.git import GATE
 from ralph.adapters.git_folders import (
     COMMON_DIR,
     entries,
@@ -147,16 +148,20 @@ def _free(path: Path) -> Path:
     return aside
 
 
-def safe_git_variables(environ: Mapping[str, str]) -> dict[str, str]:
+def safe_git_variables(environ: Mapping[str, str], helpers: str) -> dict[str, str]:
     """Variables that keep the user's git commands from running anything of the agent's; added to those in ``environ``.
 
     The repository's own configuration and hooks are out of the agent's reach, but it can make another repository in
     the workspace and add it as a submodule: git would run what *its* configuration names. The project's own hooks
-    are safe, but what they run (a linter's configuration, a test) is the agent's work.
+    are safe, but what they run (a linter's configuration, a test) is the agent's work. ``helpers``: where git's own are.
     """
     given = environ.get(_COUNT, "")
     first = int(given) if given.isascii() and given.isdigit() else 0
-    variables = {_COUNT: str(first + len(_SAFE))}
+    variables = {
+        _COUNT: str(first + len(_SAFE)),
+        "GIT_EXEC_PATH": str(GATE),
+        "PATH": f"{helpers}{os.pathsep}{environ['PATH']}",  # git looks behind the gate for the rest
+    }
     for number, (key, value) in enumerate(_SAFE.items(), first):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return variables

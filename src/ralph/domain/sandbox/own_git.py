@@ -43,10 +43,12 @@ _OPTIONS = ("git", *(part for key, value in _CONFIGURATION.items() for part in (
 # Looking into a submodule would run what its configuration names. An option, because .gitmodules overrides settings.
 _NOT_INTO_SUBMODULES = "--ignore-submodules=dirty"
 _ALWAYS = {
-    "diff": ("--no-ext-diff", "--no-textconv", "--no-color", _NOT_INTO_SUBMODULES),
+    "diff": ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", _NOT_INTO_SUBMODULES),
+    "diff-files": (_NOT_INTO_SUBMODULES,),
+    "diff-index": (_NOT_INTO_SUBMODULES,),
     "fetch": ("--upload-pack=git-upload-pack",),
-    "log": ("--no-ext-diff", "--no-textconv"),
-    "show": ("--no-ext-diff", "--no-textconv"),
+    "log": ("--no-ext-diff", "--no-textconv", "--submodule=short"),
+    "show": ("--no-ext-diff", "--no-textconv", "--submodule=short"),
     "status": (_NOT_INTO_SUBMODULES,),
 }
 
