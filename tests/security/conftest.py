@@ -28,6 +28,7 @@ from ralph.engine.ports import Command, Exit
 from ralph.wiring.agents import needs_of
 from tests.acceptance.conftest import project
 
+from .ready_ralph import ReadyRalph
 from .stand_ins import StandIns
 
 __all__ = ["project"]
@@ -116,6 +117,13 @@ class Sandboxed:
         exit_, output = self.run(sys.executable, "-c", script, *arguments, policy=policy, site=site)
         assert exit_.code == 0, output
         return output
+
+
+@pytest.fixture(scope="session")
+def ready_ralph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReadyRalph]:
+    ready = ReadyRalph(tmp_path_factory.mktemp("printed"))
+    yield ready
+    ready.close()
 
 
 @pytest.fixture(scope="session")

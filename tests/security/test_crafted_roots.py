@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ import pytest
 from tests.acceptance.conftest import DONE, Project
 
 from .conftest import git
+from .ready_ralph import ReadyRalph
+
+Look = Callable[[Project], None]
+"""Reports and shows the newest run."""
 
 
 def bare_style(folder: Path, trace: Path) -> None:
@@ -47,33 +52,51 @@ def spoil(folder: Path, trace: Path) -> None:
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "x")
     (folder / ".gitattributes").write_text("a filter=x=y\nb filter=z\n* diff=d\n")
-    for key, value in {
-        "filter.x=y.clean": f"touch '{trace}'; cat",
-        "filter.x=y.required": "true",
-        "filter.z.process": f"touch '{trace}'",
-        "diff.d.textconv": f"touch '{trace}'; cat",
-        "diff.d.command": f"touch '{trace}'",
-        "core.fsmonitor": f"touch '{trace}'",
-        "core.pager": f"touch '{trace}'",
-        "core.sshCommand": f"touch '{trace}'",
-        "extensions.partialClone": "origin",
-        "remote.origin.url": "ssh://localhost/x",
-        "remote.origin.promisor": "true",
-    }.items():
-        git(folder, "config", key, value)
+    with (folder / ".git" / "config").open("a") as config:
+        config.write(f"""
+[filter "x=y"]
+    clean = "touch '{trace}'; cat"
+    required = true
+[filter "z"]
+    process = "touch '{trace}'"
+[diff "d"]
+    textconv = "touch '{trace}'; cat"
+    command = "touch '{trace}'"
+[core]
+    fsmonitor = "touch '{trace}'"
+    pager = "touch '{trace}'"
+    sshCommand = "touch '{trace}'"
+[extensions]
+    partialClone = origin
+[remote "origin"]
+    url = ssh://localhost/x
+    promisor = true
+""")
+    assert git(folder, "config", "filter.x=y.clean") == f"touch '{trace}'; cat"
     (folder / "a").write_text("changed\n")
     (folder / "b").write_text("changed\n")
 
 
-@pytest.fixture
-def recorded(project: Project) -> Project:
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with one run in its record."""
+    folder = tmp_path_factory.mktemp("original")
+    project = Project(folder / "project", folder / "programs", {"HOME": str(folder), "RALPH_TRUST": "1"})
+    project.root.mkdir()
+    project.programs.mkdir()
     git(project.root, "init", "-q")
-    git(project.root, "commit", "-q", "--allow-empty", "-m", "first")
+    identity = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    git(project.root, *identity, "commit", "-q", "--allow-empty", "-m", "first")
     project.settings(agent={"command": "claude"})
     project.agent([{"say": DONE}])
-    project.ralph("run", "-p", f"say {DONE}", "--max-iterations", "1")
-    return project
+    project.ralph("run", "-p", f"say {DONE}", "--max-iterations", "1", check=0)
+    return folder
+
+
+@pytest.fixture
+def recorded(original: Path, tmp_path: Path) -> Project:
+    shutil.copytree(original, tmp_path / "copy", symlinks=True)
+    return Project(tmp_path / "copy" / "project", tmp_path / "copy" / "programs")
 
 
 def name_root(project: Project, root: str) -> str:
@@ -85,9 +108,14 @@ def name_root(project: Project, root: str) -> str:
     return str(run)
 
 
-def look(project: Project) -> None:
-    for command in (["report", "-o", "-"], ["show"]):
-        project.ralph(*command, check=0)
+@pytest.fixture
+def look(ready_ralph: ReadyRalph) -> Look:
+    def look(project: Project) -> None:
+        commands = (["report", "-o", "-"], ["show"])
+        ended = ready_ralph.run(commands, cwd=project.root, environ=project.env())
+        assert [answer.code for answer in ended] == [0, 0], ended
+
+    return look
 
 
 @pytest.mark.parametrize("make", [bare_style, own_repository])
@@ -95,7 +123,9 @@ def look(project: Project) -> None:
     "named",
     ["evil", "./evil", "a/../evil", "{}/evil", "link", ".ralph/worktrees/evil", "evil/wt", "{}/../outside"],
 )
-def test_a_repository_that_the_record_names_runs_nothing(recorded: Project, make: object, named: str) -> None:
+def test_a_repository_that_the_record_names_runs_nothing(
+    recorded: Project, look: Look, make: object, named: str
+) -> None:
     trace = recorded.root.parent / "ran"
     places = {
         "evil/wt": "evil",
@@ -113,7 +143,9 @@ def test_a_repository_that_the_record_names_runs_nothing(recorded: Project, make
 
 
 @pytest.mark.parametrize("named", ["", ".", "{}", "x/..", "../project"])
-def test_nor_does_a_configuration_that_came_with_the_project(recorded: Project, named: str) -> None:
+def test_nor_does_a_configuration_that_came_with_the_project(
+    recorded: Project, look: Look, named: str
+) -> None:
     trace = recorded.root.parent / "ran"
     spoil(recorded.root, trace)
     trace.unlink(missing_ok=True)
@@ -124,7 +156,7 @@ def test_nor_does_a_configuration_that_came_with_the_project(recorded: Project, 
     assert not trace.exists()
 
 
-def test_a_project_that_is_itself_such_a_folder_runs_nothing(recorded: Project) -> None:
+def test_a_project_that_is_itself_such_a_folder_runs_nothing(recorded: Project, look: Look) -> None:
     trace = recorded.root.parent / "ran"
     shutil.rmtree(recorded.root / ".git")
     bare_style(recorded.root / "evil", trace)
@@ -135,7 +167,7 @@ def test_a_project_that_is_itself_such_a_folder_runs_nothing(recorded: Project) 
     assert not trace.exists()
 
 
-def test_missing_objects_are_not_fetched(recorded: Project) -> None:
+def test_missing_objects_are_not_fetched(recorded: Project, look: Look) -> None:
     trace = recorded.root.parent / "ran"
     spoil(recorded.root, trace)
     trace.unlink(missing_ok=True)
@@ -148,7 +180,7 @@ def test_missing_objects_are_not_fetched(recorded: Project) -> None:
     assert not trace.exists()
 
 
-def test_a_git_file_that_leads_to_an_evil_repository_is_not_followed(recorded: Project) -> None:
+def test_a_git_file_that_leads_to_an_evil_repository_is_not_followed(recorded: Project, look: Look) -> None:
     trace = recorded.root.parent / "ran"
     own_repository(recorded.root / "evil", trace)
     tree = recorded.root / "tree"

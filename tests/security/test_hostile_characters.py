@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
 from tests.acceptance.conftest import DONE, Project
+from tests.plan_documents import story_json, tasks_json
 
 from .conftest import git
+from .ready_ralph import ReadyRalph
 
 HOSTILE = "a\u202eb\u2066c\x9bd\x85e\u2028f\u200fg\x1b]0;owned\x07h"
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -22,7 +22,7 @@ COMMANDS = (
     ["config", "validate"], ["plan", "status"], ["plan", "status", "--json"], ["plan", "check"], ["plan", "check", "--json"],
     ["run", "-p", "x", "--dry-run"], ["run", "-p", HOSTILE.replace("\0", ""), "--dry-run"], ["guard", HOSTILE],
     ["guard", "--json", HOSTILE], ["show", HOSTILE], ["task", "show", HOSTILE], [HOSTILE], ["status", "--project-dir", HOSTILE],
-    ["task", "add", "-f", HOSTILE], ["bus", "read", "--json"], ["resume", "--dry-run"], ["doctor"], ["trust", "--show"],
+    ["task", "add", "-f", HOSTILE], ["bus", "read", "--json"], ["resume"], ["doctor"], ["trust", "--show"],
 )  # fmt: skip
 
 
@@ -35,36 +35,28 @@ def hostile(project: Project) -> Project:
         agent={"command": "claude", "environment": {"X": HOSTILE}},
         guardrails=[{"command": f"true # {HOSTILE}", "hint": HOSTILE}],
     )
-    project.ralph("run", "-p", f"{HOSTILE} say {DONE}", "-m", "1", check=0, RALPH_TRUST="1")
+    project.ralph("run", "-p", f"{HOSTILE} say {DONE}", "-m", "1", check=0)
     done = {"outcome": HOSTILE, "acceptance_criteria": [HOSTILE]}
     file = project.root / "tasks.json"
     file.write_text(json.dumps([{"id": "T-1", "title": HOSTILE, "description": HOSTILE, "completion": done}]))
-    project.ralph("task", "add", "-f", str(file), check=0, RALPH_TRUST="1")
+    project.ralph("task", "add", "-f", str(file), check=0)
     (project.root / "ralph").mkdir()
-    story = {
-        "id": HOSTILE,
-        "title": HOSTILE,
-        "acceptanceCriteria": [HOSTILE],
-        "verifyCommands": ["true"],
-        "passes": False,
-    }
-    (project.root / "ralph" / "tasks.json").write_text(json.dumps({"stories": [story]}))
+    story = story_json("US-1", title=HOSTILE, acceptanceCriteria=[HOSTILE], notes=HOSTILE)
+    plan = tasks_json(story, project=HOSTILE, verifyCommands=[f"true # {HOSTILE}"])
+    (project.root / "ralph" / "tasks.json").write_text(json.dumps(plan))
     return project
 
 
 @pytest.mark.parametrize("trust", ["1", ""])
-def test_no_command_prints_them(hostile: Project, trust: str) -> None:
+def test_no_command_prints_them(hostile: Project, ready_ralph: ReadyRalph, trust: str) -> None:
     found_in = []
+    (shown,) = ready_ralph.run([["plan", "status"]], cwd=hostile.root, environ=hostile.env(RALPH_TRUST=trust))
+    assert (shown.code, b"202e" in shown.out) == (0, True)  # it is there to be printed
     for command in COMMANDS:
-        environ = hostile.env(RALPH_TRUST=trust) if trust else hostile.env()
-        ran = subprocess.run(
-            [sys.executable, "-m", "ralph", *command], cwd=hostile.root, env=environ, capture_output=True, timeout=110, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        for printed in (ran.stdout, ran.stderr):
-            found = RAW.search(printed.decode())
-            if found is not None:
-                found_in.append((command, printed.decode()[max(0, found.start() - 80) : found.end() + 20]))
+        (ended,) = ready_ralph.run([command], cwd=hostile.root, environ=hostile.env(RALPH_TRUST=trust))
+        for printed in (ended.out.decode(), ended.err.decode()):
+            if (found := RAW.search(printed)) is not None:
+                found_in.append((command, printed[max(0, found.start() - 80) : found.end() + 20]))
     assert found_in == []
 
 

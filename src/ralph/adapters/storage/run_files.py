@@ -137,7 +137,7 @@ def _found(key: str, value: object, project: Path, *, was: Path, now: Path) -> o
 
 def write_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -> Path:
     from ralph.adapters.storage.database import store_errors  # what only a run that has ended needs
-    from ralph.adapters.storage.wire import decode_event
+    from ralph.adapters.storage.wire import decode_event, restore
     from ralph.domain.views.receipt import KINDS, receipt
 
     path = run_folder / "receipt.json"
@@ -147,7 +147,10 @@ def write_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -
         row = database.execute(RECEIPT_RUN, (run_id,)).fetchone()
         run = dict(zip(("run", "profile", "agent", "root", "started_at", "ended_at"), row, strict=True))
         run["root"] = str(located(run["root"], _project_of(run_folder)))
-        events = [decode_event(data) for (data,) in database.execute(query, (run_id, *KINDS))]
+        stored = database.execute(query, (run_id, *KINDS))
+        events = [
+            decode_event(data) for (data,) in stored if restore(data) is not None
+        ]  # a clone can bring others
         text = json.dumps(receipt(run, events), indent=1) + "\n"
         beneath.write_atomic(path, text, _state_of(run_folder))
     return path

@@ -31,7 +31,7 @@ class Removable(NamedTuple):
 
 class Removal(NamedTuple):
     removed: int
-    problems: Sequence[str]
+    problems: Sequence[RalphError]
 
 
 def named_runs(state_folder: Path, references: Iterable[str]) -> list[Removable]:
@@ -62,14 +62,14 @@ def _with_size(state_folder: Path, runs: Iterable[RunView]) -> list[Removable]:
 def remove_runs(state_folder: Path, runs: Sequence[Removable]) -> Removal:
     """Remove what can be removed; free the space unless a run is under way."""
     _require_own(state_folder)
-    problems: list[str] = []
+    problems: list[RalphError] = []
     with require_record(state_folder) as record:
         for one in runs:
             try:
                 _require_ended(record, one.run.id)
                 remove_run(state_folder, one.run.id)
             except RalphError as error:
-                problems.append(error.message)
+                problems.append(error)
         is_idle = not any(run.live for run in record.runs(limit=0))
     removed = len(runs) - len(problems)
     if removed and is_idle:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.domain.text.figures import age, plural
-from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
 from ralph.interfaces.cli.options import project_dir_option, state_folder
@@ -71,6 +70,7 @@ def prune(keep: int | None, older_than: float | None, yes: bool, project_dir: Pa
 
 
 def _remove(folder: Path, runs: Sequence[Removable], *, yes: bool) -> int:
+    from ralph.interfaces.cli.main import say_error
     from ralph.operations.runs.remove import remove_runs
 
     if not runs:
@@ -80,7 +80,7 @@ def _remove(folder: Path, runs: Sequence[Removable], *, yes: bool) -> int:
     _ask(yes=yes)
     removal = remove_runs(folder, runs)
     for problem in removal.problems:
-        print(f"ralph: {clean_line(problem)}", file=sys.stderr)
+        say_error(problem)
     print(f"removed {plural(removal.removed, 'run')}")
     return ExitCode.CANNOT_RUN if removal.problems else ExitCode.COMPLETED
 
