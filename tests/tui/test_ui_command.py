@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from ralph.domain.loop.asks import Ask
 from ralph.interfaces.tui.dialogs import HELP
 from tests.tui.sample import RUN, Record
-from tests.tui.terminal import terminal
+from tests.tui.terminal import DEADLINE, terminal
 
 
 def test_a_real_terminal_shows_a_run_takes_keys_and_is_left_as_it_was(shop: Record) -> None:
@@ -61,6 +63,25 @@ def test_a_terminal_may_be_made_tiny_and_large_again(shop: Record) -> None:
         tmux.sees("30 by 6")
         tmux.resize(140, 40)
         tmux.sees("The agent's to-do list", "Edit  src/shop/money.py")
+
+
+def test_it_ends_with_its_terminal_without_being_told(shop: Record) -> None:
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (30, 100))
+    ends = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    command = [sys.executable, "-m", "ralph", "ui", "--project-dir", str(shop.root)]
+    # A terminal that is not its own: the system sends no signal.
+    with subprocess.Popen(command, **ends, env=environment, start_new_session=True) as program:  # type: ignore[call-overload]
+        try:
+            os.close(theirs)
+            shown = b""
+            while b"running" not in shown:
+                shown += os.read(ours, 65536)
+            os.close(ours)
+            assert program.wait(timeout=DEADLINE) == 0
+        finally:
+            program.kill()
 
 
 def test_whoever_ends_it_gets_the_terminal_back(shop: Record) -> None:

@@ -30,6 +30,7 @@ from ralph.interfaces.tui.logs import LogsDialog
 from ralph.interfaces.tui.main_screen import MainScreen
 from ralph.interfaces.tui.requests import Requests
 from ralph.interfaces.tui.table import Table
+from ralph.interfaces.tui.terminal_driver import TerminalDriver
 from ralph.operations.runs.files import RunFiles
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch, open_feed, prompt_of
 
@@ -67,7 +68,7 @@ class RalphApp(Requests, App[None]):
         zone: tzinfo | None = None,
         light: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self.record = Watch(state_folder)
         self.main = MainScreen(now, zone)
         self._zone = zone
