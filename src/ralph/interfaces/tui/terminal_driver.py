@@ -9,10 +9,13 @@ from __future__ import annotations
 import select
 from contextlib import suppress
 from threading import Thread
-from typing import IO, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+
+if TYPE_CHECKING:
+    from io import TextIOWrapper
 
 
 class TerminalDriver(LinuxDriver):
@@ -20,7 +23,7 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
-        self._file = cast("IO[str]", _Output(self._file))
+        self._file = cast("TextIOWrapper", _Output(self._file))
         Thread(target=self._await_end, daemon=True).start()
 
     def _await_end(self) -> None:
@@ -34,7 +37,8 @@ class TerminalDriver(LinuxDriver):
 class _Output:
     """Takes what nobody can see any more, so that nobody waits for it."""
 
-    def __init__(self, file: IO[str]) -> None:
+    def __init__(self, file: TextIOWrapper | None) -> None:
+        assert file is not None, "stderr is closed"
         self._file = file
 
     def write(self, text: str) -> None:
