@@ -166,7 +166,11 @@ def _change(environ: Mapping[str, str], change: Callable[[dict[str, Any]], None]
         store = dict(before)
         change(store)
         if store != before:
-            _write(os.path.join(folder, STORE), json.dumps(store, indent=1, sort_keys=True))
+            file = os.path.join(folder, STORE)
+            if not before:  # what cannot be believed must not hand on its permissions
+                with suppress(FileNotFoundError):
+                    os.unlink(file)
+            _write(file, json.dumps(store, indent=1, sort_keys=True))
     finally:
         os.close(lock)
 
