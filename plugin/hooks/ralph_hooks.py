@@ -362,7 +362,11 @@ Hooks read it too: it imports the standard library only, and little of that.
             store = dict(before)
             change(store)
             if store != before:
-                _write(os.path.join(folder, STORE), json.dumps(store, indent=1, sort_keys=True))
+                file = os.path.join(folder, STORE)
+                if not before:  # what cannot be believed must not hand on its permissions
+                    with suppress(FileNotFoundError):
+                        os.unlink(file)
+                _write(file, json.dumps(store, indent=1, sort_keys=True))
         finally:
             os.close(lock)
 
@@ -492,6 +496,14 @@ there. Strings and ``os`` only: importing pathlib alone would cost a hook a quar
                 yield value[1:-1] if quoted else value.partition(" #")[0].partition(" ;")[0].rstrip()
 
     # --- worktrees ---
+
+    def record_place(workspace: str) -> str:
+        """Where a project keeps its state: in a worktree, at the same place in the main checkout. They all share one record."""
+        top = next(filter(is_repository, climb(workspace)), None)
+        main = main_checkout(top) if top is not None else None
+        if top is None or main is None:
+            return workspace
+        return os.path.normpath(os.path.join(main, os.path.relpath(workspace, top)))
 
     def main_checkout(top: str) -> str | None:
         """Of a worktree: its ``.git`` is a file, ``gitdir: <main checkout>/.git/worktrees/<name>``, and that names it back.
@@ -2265,10 +2277,12 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
     # Looking into a submodule would run what its configuration names. An option, because .gitmodules overrides settings.
     _NOT_INTO_SUBMODULES = "--ignore-submodules=dirty"
     _ALWAYS = {
-        "diff": ("--no-ext-diff", "--no-textconv", "--no-color", _NOT_INTO_SUBMODULES),
+        "diff": ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", _NOT_INTO_SUBMODULES),
+        "diff-files": (_NOT_INTO_SUBMODULES,),
+        "diff-index": (_NOT_INTO_SUBMODULES,),
         "fetch": ("--upload-pack=git-upload-pack",),
-        "log": ("--no-ext-diff", "--no-textconv"),
-        "show": ("--no-ext-diff", "--no-textconv"),
+        "log": ("--no-ext-diff", "--no-textconv", "--submodule=short"),
+        "show": ("--no-ext-diff", "--no-textconv", "--submodule=short"),
         "status": (_NOT_INTO_SUBMODULES,),
     }
 
@@ -8319,7 +8333,7 @@ def ralph_interfaces_hooks_guard_hook():
 
     _m = _module("ralph.guard.guard"); judge = _m["judge"]
     _m = _module("ralph.guard.judgement"); GuardRules = _m["GuardRules"]
-    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; project_key = _m["project_key"]; project_of = _m["project_of"]
+    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; settings_of = _m["settings_of"]
     _m = _module("ralph.interfaces.hooks.protocol"); deny = _m["deny"]
     _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
 
@@ -8342,7 +8356,7 @@ def ralph_interfaces_hooks_guard_hook():
     A project may tighten what the user chose, and loosen it once the user trusts it.
     """
         own = _guard_settings(read_whole(_own_settings(event.environ), LARGEST_SETTINGS))
-        project = project_of(event.starts[0], event.environ) if event.starts else None
+        project = settings_of(event.starts[0], event.environ) if event.starts else None
         wanted: dict[str, list[str]] = {}
         for name in SETTINGS if project is not None else ():
             wanted |= _guard_settings(read_whole(f"{project}/{STATE_FOLDER}/{name}", LARGEST_SETTINGS))
@@ -8366,7 +8380,7 @@ def ralph_interfaces_hooks_guard_hook():
         _m = _module("ralph.operations.agreement"); Demand = _m["Demand"]; is_agreed = _m["is_agreed"]
 
         demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
-        return wanted[key] if is_agreed(project_key(project), demand, event.environ) else own
+        return wanted[key] if is_agreed(project, demand, event.environ) else own
 
     def _own_settings(environ: Mapping[str, str]) -> str:
         """As ``ralph`` finds the user's own; a relative folder would be one of the project."""
@@ -8397,7 +8411,7 @@ def ralph_interfaces_hooks_holders():
     import os
     import stat
 
-    _m = _module("ralph.config.project_search"); main_checkout = _m["main_checkout"]; stranger_in = _m["stranger_in"]
+    _m = _module("ralph.config.project_search"); record_place = _m["record_place"]; stranger_in = _m["stranger_in"]
     _m = _module("ralph.domain.holder"); Owner = _m["Owner"]; is_stale = _m["is_stale"]
     _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]
 
@@ -8413,7 +8427,7 @@ def ralph_interfaces_hooks_holders():
         import sqlite3
         from urllib.parse import quote
 
-        home = main_checkout(project) or project  # all worktrees share the record of the main checkout
+        home = record_place(project)
         if stranger_in(home, os.environ):
             return None
         database = os.path.join(home, STATE_FOLDER, "ralph.db")
@@ -8616,9 +8630,9 @@ def ralph_interfaces_hooks_places():
     import os
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.config.project_search"); STATE_FOLDER = _m["STATE_FOLDER"]; climb = _m["climb"]; main_checkout = _m["main_checkout"]; search = _m["search"]; stranger_in = _m["stranger_in"]; trusted_owners = _m["trusted_owners"]
+    _m = _module("ralph.config.project_search"); STATE_FOLDER = _m["STATE_FOLDER"]; climb = _m["climb"]; record_place = _m["record_place"]; search = _m["search"]; stranger_in = _m["stranger_in"]; trusted_owners = _m["trusted_owners"]
 
-    __all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_key", "project_of"]
+    __all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_of", "settings_of"]
 
     MARKER = ".ralph-active"
     """As in domain/plan/active_marker, which a mere look need not import."""
@@ -8640,9 +8654,14 @@ def ralph_interfaces_hooks_places():
         project = search(os.path.realpath(start), _home(environ))
         return None if stranger_in(project, environ) else project
 
-    def project_key(project: str) -> str:
-        """By which the user trusts it: worktrees share the trust of the main checkout."""
-        return main_checkout(project) or project
+    def settings_of(start: str, environ: Mapping[str, str]) -> str | None:
+        """The folder whose ``.ralph`` holds the settings for what runs here, and by which the user trusts them.
+
+    None if another user could have written them.
+    """
+        project = project_of(start, environ)
+        place = record_place(project) if project is not None else None
+        return None if place is None or stranger_in(place, environ) else place
 
     def _home(environ: Mapping[str, str]) -> str:
         return os.path.realpath(environ.get("HOME") or "/")

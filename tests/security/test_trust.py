@@ -464,6 +464,16 @@ def test_the_store_is_for_its_owner_only(clone: Path, own_home: Path) -> None:
     assert ralph(clone, "run", "-p", "x").returncode == 2
 
 
+def test_a_store_that_others_may_write_is_made_again(clone: Path, own_home: Path) -> None:
+    settings(clone, {"agent": {"command": "./evil"}})
+    assert ralph(clone, "trust", "--yes").returncode == 0
+    (store,) = own_home.rglob("trust.json")
+    store.chmod(0o666)
+    assert ralph(clone, "trust", "--show").returncode == 2
+    assert ralph(clone, "trust", "--yes").returncode == 0
+    assert ralph(clone, "trust", "--show").returncode == 0
+
+
 def test_a_relative_folder_of_the_clone_is_not_the_users(clone: Path) -> None:
     settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
     assert ralph(clone, "trust", "--yes", XDG_STATE_HOME=str(clone / "state")).returncode == 0
@@ -608,6 +618,25 @@ def test_a_clone_cannot_switch_the_guard_off(clone: Path, own_home: Path) -> Non
     assert ralph(clone, "guard", danger).returncode == 0
     settings(clone, {"guard": {"allow": [danger], "packs": []}}, name="settings.local.json")
     assert "deny" in hook(clone, danger)
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_the_guards_hook_knows_the_settings_of_a_worktree(clone: Path, *, is_committed: bool) -> None:
+    danger = "git push --force origin main"
+    part = clone / "packages" / "one"
+    settings(part, {"guard": {"allow": ["*"]}})
+    (part / "code").touch()
+    left_out = [] if is_committed else [":!packages/one/.ralph"]
+    subprocess.run(["git", "add", "-f", ".", *left_out], cwd=clone, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "x"], cwd=clone, check=True)
+    subprocess.run(["git", "worktree", "add", "-q", "../tree"], cwd=clone, check=True)
+    there = clone.parent / "tree" / "packages" / "one"
+    if not is_committed:
+        (there / ".ralph").mkdir()
+    assert "deny" in hook(there, danger)
+    assert ralph(part, "trust", "--yes").returncode == 0
+    assert hook(there, danger) == ""
+    assert ralph(there, "guard", danger).returncode == 0
 
 
 def test_the_users_own_allow_counts_everywhere(clone: Path, own_home: Path) -> None:

@@ -134,6 +134,15 @@ def _safe_directories(text: str) -> Iterator[str]:
 # --- worktrees ---
 
 
+def record_place(workspace: str) -> str:
+    """Where a project keeps its state: in a worktree, at the same place in the main checkout. They all share one record."""
+    top = next(filter(is_repository, climb(workspace)), None)
+    main = main_checkout(top) if top is not None else None
+    if top is None or main is None:
+        return workspace
+    return os.path.normpath(os.path.join(main, os.path.relpath(workspace, top)))
+
+
 def main_checkout(top: str) -> str | None:
     """Of a worktree: its ``.git`` is a file, ``gitdir: <main checkout>/.git/worktrees/<name>``, and that names it back.
 

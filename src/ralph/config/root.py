@@ -11,7 +11,7 @@ from ralph.config.project_search import (
     STATE_FOLDER,
     climb,
     is_repository,
-    main_checkout,
+    record_place,
     search,
     stranger_in,
 )
@@ -43,7 +43,7 @@ def find_root(start: Path, project_dir: Path | None = None, *, home: Path | None
     else:
         home = home or _home() or Path("/")
         workspace = Path(search(str(start), os.path.realpath(home)))
-    root = Root(_state_for(workspace), workspace)
+    root = Root(Path(record_place(str(workspace))), workspace)
     for folder in dict.fromkeys((root.state, root.workspace)):
         _require_ours(folder, os.environ)
     return root
@@ -61,13 +61,6 @@ def git_top(start: Path) -> Path | None:
     return next((Path(folder) for folder in climb(str(start)) if is_repository(folder)), None)
 
 
-def _state_for(workspace: Path) -> Path:
-    """In a worktree, the same place in the main checkout: they all share one record."""
-    top = git_top(workspace)
-    main = main_checkout(str(top)) if top is not None else None
-    return workspace if top is None or main is None else Path(main) / workspace.relative_to(top)
-
-
 def shares_record(workspace: Path, state: Path) -> bool:
     """Whether ralph keeps its state there if it works here: in the project itself, or in a worktree of its repository.
 
@@ -77,7 +70,7 @@ def shares_record(workspace: Path, state: Path) -> bool:
         workspace, state = (Path(os.path.realpath(path, strict=True)) for path in (workspace, state))
     except (OSError, ValueError):  # gone, or a circle of links
         return False
-    return workspace == state or (workspace.is_dir() and _state_for(workspace) == state)
+    return workspace == state or (workspace.is_dir() and Path(record_place(str(workspace))) == state)
 
 
 def _require_ours(folder: Path, environ: Mapping[str, str]) -> None:

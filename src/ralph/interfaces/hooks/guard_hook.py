@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardRules
-from ralph.interfaces.hooks.places import STATE_FOLDER, project_key, project_of
+from ralph.interfaces.hooks.places import STATE_FOLDER, settings_of
 from ralph.interfaces.hooks.protocol import deny
 from ralph.operations.atomic_files import read_whole
 
@@ -37,7 +37,7 @@ def rules_for(event: HookEvent) -> GuardRules:
     A project may tighten what the user chose, and loosen it once the user trusts it.
     """
     own = _guard_settings(read_whole(_own_settings(event.environ), LARGEST_SETTINGS))
-    project = project_of(event.starts[0], event.environ) if event.starts else None
+    project = settings_of(event.starts[0], event.environ) if event.starts else None
     wanted: dict[str, list[str]] = {}
     for name in SETTINGS if project is not None else ():
         wanted |= _guard_settings(read_whole(f"{project}/{STATE_FOLDER}/{name}", LARGEST_SETTINGS))
@@ -62,7 +62,7 @@ def _chosen(
     from ralph.operations.agreement import Demand, is_agreed
 
     demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
-    return wanted[key] if is_agreed(project_key(project), demand, event.environ) else own
+    return wanted[key] if is_agreed(project, demand, event.environ) else own
 
 
 def _own_settings(environ: Mapping[str, str]) -> str:

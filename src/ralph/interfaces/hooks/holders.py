@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ralph.config.project_search import main_checkout, stranger_in
+from ralph.config.project_search import record_place, stranger_in
 from ralph.domain.holder import Owner, is_stale
 from ralph.interfaces.hooks.places import STATE_FOLDER
 
@@ -24,7 +24,7 @@ def run_under_way(project: str) -> str | None:
     import sqlite3
     from urllib.parse import quote
 
-    home = main_checkout(project) or project  # all worktrees share the record of the main checkout
+    home = record_place(project)
     if stranger_in(home, os.environ):
         return None
     database = os.path.join(home, STATE_FOLDER, "ralph.db")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ralph.config.project_search import (
     STATE_FOLDER,
     climb,
-    main_checkout,
+    record_place,
     search,
     stranger_in,
     trusted_owners,
@@ -19,7 +19,7 @@ from ralph.config.project_search import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_key", "project_of"]
+__all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_of", "settings_of"]
 
 MARKER = ".ralph-active"
 """As in domain/plan/active_marker, which a mere look need not import."""
@@ -44,9 +44,14 @@ def project_of(start: str, environ: Mapping[str, str]) -> str | None:
     return None if stranger_in(project, environ) else project
 
 
-def project_key(project: str) -> str:
-    """By which the user trusts it: worktrees share the trust of the main checkout."""
-    return main_checkout(project) or project
+def settings_of(start: str, environ: Mapping[str, str]) -> str | None:
+    """The folder whose ``.ralph`` holds the settings for what runs here, and by which the user trusts them.
+
+    None if another user could have written them.
+    """
+    project = project_of(start, environ)
+    place = record_place(project) if project is not None else None
+    return None if place is None or stranger_in(place, environ) else place
 
 
 def _home(environ: Mapping[str, str]) -> str:
