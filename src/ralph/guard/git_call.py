@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.options import words_in
+from ralph.guard.options import read_own_words, words_in
 
-_GIT_VALUED = words_in("-C --git-dir --work-tree --namespace --super-prefix --exec-path --attr-source")
+_VALUED = words_in(
+    "-c -C --config-env --git-dir --work-tree --namespace --super-prefix --exec-path --attr-source"
+)
 
 
 class GitWords(NamedTuple):
@@ -22,42 +24,17 @@ class GitWords(NamedTuple):
 
 
 def read_git(words: list[str]) -> GitWords:
-    config: dict[str, str] = {}
-    from_environment: list[str] = []
-    directory = ""
-    at = 0
-    while at < len(words):
-        word = words[at]
-        following = words[at + 1] if at + 1 < len(words) else ""
-        if word == "-c":
-            _add_setting(config, following)
-            at += 2
-        elif word.startswith("-c") and not word.startswith("--"):
-            _add_setting(config, word[2:])
-            at += 1
-        elif word == "--config-env":
-            from_environment.append(following.partition("=")[0].lower())
-            at += 2
-        elif word.startswith("--config-env="):
-            from_environment.append(word.partition("=")[2].partition("=")[0].lower())
-            at += 1
-        elif word in _GIT_VALUED:
-            directory = following if word == "-C" else directory
-            at += 2
-        elif word.startswith("-C"):
-            directory = word[2:]
-            at += 1
-        elif word.startswith("-"):
-            at += 1
-        else:
-            break
-    rest = words[at:]
-    return GitWords(rest[0].lower() if rest else "", rest[1:], config, directory, from_environment)
-
-
-def _add_setting(config: dict[str, str], setting: str) -> None:
-    key, _, value = setting.partition("=")
-    config[key.lower()] = value
+    own = read_own_words(words, _VALUED)
+    config = {
+        key.lower(): value for key, _, value in (setting.partition("=") for setting in own.values("-c"))
+    }
+    return GitWords(
+        own.command[0].lower() if own.command else "",
+        own.command[1:],
+        config,
+        "".join(own.values("-C")[-1:]),
+        [setting.partition("=")[0].lower() for setting in own.values("--config-env")],
+    )
 
 
 def settings_from_environment(environment: Mapping[str, str]) -> dict[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
+from typing import NamedTuple
 
 from ralph.guard.lazy_pattern import LazyPattern
 
@@ -45,22 +46,65 @@ def split_options(words: list[str], valued: Collection[str] = ()) -> tuple[list[
     return options, operands
 
 
-def words_after_options(
-    words: list[str], valued: Collection[str], *, skips_assignments: bool = False
-) -> list[str]:
-    """The words after a wrapper's own options: the command that it runs."""
+class OwnWords(NamedTuple):
+    """A program's words up to the command that it runs."""
+
+    options: list[tuple[str, str]]
+    """Names and values; a variable that it sets has no name, and the assignment as value."""
+    command: list[str]
+
+    def values(self, *names: str) -> list[str]:
+        return [value for name, value in self.options if name in names]
+
+
+def read_own_words(
+    words: list[str],
+    valued: Collection[str] = (),
+    *,
+    last: Collection[str] = (),
+    takes_assignments: bool = False,
+) -> OwnWords:
+    """As getopt reads them: ``-xI{}`` is ``-x -I {}``. After ``--`` and an option of ``last``, the command begins."""
+    options: list[tuple[str, str]] = []
     at = 0
     while at < len(words):
         word = words[at]
+        at += 1
         if word == "--":
-            return words[at + 1 :]
-        if skips_assignments and is_assignment(word):
-            at += 1
-        elif word.startswith("-") and word != "-":
-            at += 2 if word in valued else 1
-        else:
             break
-    return words[at:]
+        if takes_assignments and is_assignment(word):
+            options.append(("", word))
+            continue
+        if not word.startswith("-") or word == "-":
+            at -= 1
+            break
+        name, value, needs_value = _read_option(word, valued)
+        if needs_value:
+            value = "".join(words[at : at + 1])
+            at += 1
+        options.append((name, value))
+        if name in last:
+            break
+    return OwnWords(options, words[at:])
+
+
+def _read_option(word: str, valued: Collection[str]) -> tuple[str, str, bool]:
+    """Its name, its value, and whether the value is the next word."""
+    if word in valued:
+        return word, "", True
+    if word.startswith("--"):
+        name, _, value = word.partition("=")
+        return name, value, False
+    for at, letter in enumerate(word[1:], start=2):
+        if f"-{letter}" in valued:
+            return f"-{letter}", word[at:], not word[at:]
+        if not letter.isalnum():
+            break
+    return word, "", False
+
+
+def words_after_options(words: list[str], valued: Collection[str]) -> list[str]:
+    return read_own_words(words, valued).command
 
 
 def is_assignment(word: str) -> bool:

@@ -11,9 +11,9 @@ from ralph.guard.marks import INPUT, UNKNOWN, is_partly_opaque
 from ralph.guard.options import (
     base_name,
     has_flag,
+    read_own_words,
     split_options,
     split_words,
-    words_after_options,
     words_in,
 )
 from ralph.guard.places import Place, is_regenerated, join_path
@@ -88,22 +88,19 @@ _XARGS_VALUED = words_in(
 
 def read_xargs(arguments: list[str]) -> list[str]:
     """The command with ``INPUT`` where the words from stdin go."""
-    placeholder = ""
-    command = words_after_options(arguments, _XARGS_VALUED)
-    own = arguments[: len(arguments) - len(command)]
-    for number, word in enumerate(own):
-        if word in ("-I", "-J") and number + 1 < len(own):
-            placeholder = own[number + 1]
-        elif word.startswith(("-I", "-J")) and len(word) > 2:
-            placeholder = word[2:]
-        elif word in ("-i", "--replace"):
-            placeholder = "{}"
-        elif word.startswith(("-i", "--replace=")):
-            placeholder = (word.partition("=")[2] if word.startswith("--") else word[2:]) or "{}"
+    own = read_own_words(arguments, _XARGS_VALUED)
+    command = own.command
+    placeholder = "".join(own.values("-I", "-J")[-1:])
+    old_form = [
+        (value if name == "--replace" else name[2:]) or "{}"
+        for name, value in own.options
+        if name.startswith(("-i", "--replace"))
+    ]
     if not command:
         return ["echo", INPUT]
-    is_old_form = any(word.startswith(("-i", "--replace")) for word in own)
-    if placeholder and (not is_old_form or any(placeholder in word for word in command)):
+    if old_form and any(old_form[0] in word for word in command):
+        placeholder = old_form[0]
+    if placeholder:
         return [word.replace(placeholder, INPUT) for word in command]
     return [*command, INPUT]
 
@@ -166,19 +163,12 @@ def read_parallel(arguments: list[str], given: list[str]) -> ParallelCall:
         values += arguments[start + 1 : end]
     if from_file or not separators:
         values = given if given and not from_file else [INPUT]
-    command = words_after_options(before, _PARALLEL_VALUED)
-    own = before[: len(before) - len(command)]
-    directory = ""
-    for number, word in enumerate(own):
-        if word in ("--workdir", "--wd") and number + 1 < len(own):
-            directory = own[number + 1]
-        elif word.startswith(("--workdir=", "--wd=")):
-            directory = word.partition("=")[2]
-    is_dry = any(word in ("--dry-run", "--dryrun", "--dry") for word in own)
-    rewrites = any(word == "--rpl" or word.startswith("--rpl=") for word in own) or any(
-        "{=" in word for word in command
-    )
-    if not command and any(word in ("--version", "--help", "-V", "-h", "--citation") for word in own):
+    own = read_own_words(before, _PARALLEL_VALUED)
+    command, names = own.command, {name for name, _ in own.options}
+    directory = "".join(own.values("--workdir", "--wd")[-1:])
+    is_dry = not names.isdisjoint(("--dry-run", "--dryrun", "--dry"))
+    rewrites = "--rpl" in names or any("{=" in word for word in command)
+    if not command and not names.isdisjoint(("--version", "--help", "-V", "-h", "--citation")):
         return ParallelCall([], True, False, directory)
     if not command:
         return ParallelCall(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ralph.guard.families.containers import ENGINES
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import TEMPORARY_FOLDER, UNKNOWN
-from ralph.guard.options import base_name, words_after_options, words_in
+from ralph.guard.options import base_name, read_own_words, words_after_options, words_in
 from ralph.guard.places import Place, join_path
 from ralph.guard.shell.scope import Scope
 from ralph.guard.walk import DangerFound, Start, Walk, refuse
@@ -87,43 +87,19 @@ def _read_container(words: list[str]) -> _Container | None:
         rest = words_after_options(rest[1:], _GLOBAL_VALUED)
     if not rest or rest[0] not in _VERBS:
         return None
-    rest = _unbundle(rest[1:])
-    after = words_after_options(rest, _VALUED)
-    own = rest[: len(rest) - len(after)]
-    options = list(zip(own, [*own[1:], ""], strict=False))
-    command = after[1:]
+    own = read_own_words(rest[1:], _VALUED)
+    image, command = "".join(own.command[:1]), own.command[1:]
     if program not in ENGINES and command[:1] == ["--"]:
         command = command[1:]
-    image = base_name(after[0]).partition(":")[0] if after else ""
-    entry = _values(options, ("--entrypoint",)) or (["git"] if image == "git" else [])
+    is_git = base_name(image).partition(":")[0] == "git"
+    entry = own.values("--entrypoint") or (["git"] if is_git else [])
     mounts = [
         mount
-        for value in _values(options, ("-v", "--volume", "--mount"))
+        for value in own.values("-v", "--volume", "--mount")
         if (mount := _read_mount(value)) is not None
     ]
-    directory = _values(options, ("-w", "--workdir"))
+    directory = own.values("-w", "--workdir")
     return _Container(mounts, directory[-1] if directory else "", [*entry, *command])
-
-
-def _unbundle(words: list[str]) -> list[str]:
-    """``-itv X`` is ``-it -v X``, ``-v/a:/b`` is ``-v /a:/b``."""
-    unbundled: list[str] = []
-    for word in words:
-        found = re.fullmatch(r"-([itdTqP]*)([vw])(.*)", word)
-        if found:
-            unbundled += [f"-{found[2]}", *([found[3]] if found[3] else [])]
-        else:
-            unbundled.append(word)
-    return unbundled
-
-
-def _values(options: list[tuple[str, str]], names: tuple[str, ...]) -> list[str]:
-    given = []
-    for word, following in options:
-        name, equals, value = word.partition("=")
-        if name in names:
-            given.append(value if equals else following)
-    return given
 
 
 def _read_mount(value: str) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ralph.guard.families.files import check_emptied_file, shown_path
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, is_opaque
-from ralph.guard.options import base_name, words_in
+from ralph.guard.options import base_name, read_own_words, words_in
 from ralph.guard.places import HARMLESS, Place, is_regenerated, is_vital_file
 from ralph.guard.programs.code import looks_like_commands, read_code
 from ralph.guard.programs.shells import STDIN_FILES, fetches, refuse_unread
@@ -75,78 +75,34 @@ class CodeSource(NamedTuple):
 
 
 def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSource:
-    codes: list[str] = []
-    names_module = False
-    at = 0
-    while at < len(arguments):
-        word = arguments[at]
-        at += 1
-        if word == "--":
-            break
-        if not word.startswith("-") or word == "-":
-            if word == "eval" and "eval" in interpreter.code:
-                codes.append(arguments[at] if at < len(arguments) else "")
-                at += 1
-                continue
-            at -= 1
-            break
-        if INPUT in word:
-            return CodeSource(codes, "", False, True)
-        option = _code_option(interpreter, word)
-        if option is not None:
-            codes.append(option or (arguments[at] if at < len(arguments) else ""))
-            at += 0 if option else 1
-            if interpreter.stops_at_code:
-                return CodeSource(codes, "", False, INPUT in codes[-1])
-        elif word in interpreter.valued:
-            if at < len(arguments) and INPUT in arguments[at] and word not in _HARMLESS_VALUES:
-                return CodeSource(codes, "", False, True)
-            names_module = names_module or word in ("-m", "-f", "--file")
-            at += 1
-        elif (word.startswith("-m") and interpreter.language == "python") or (
-            word.startswith("-f") and interpreter.language == "awk"
-        ):
-            names_module = True
-    ended = at > 0 and arguments[at - 1 : at] == ["--"]
-    rest = arguments[at:]
+    own = read_own_words(
+        arguments,
+        (*interpreter.valued, *interpreter.code),
+        last=interpreter.code if interpreter.stops_at_code else (),
+    )
+    codes, rest = own.values(*interpreter.code), own.command
+    if rest[:1] == ["eval"] and "eval" in interpreter.code:
+        codes, rest = rest[1:2], rest[2:]
+    names_module = bool(own.values("-m", "-f", "--file"))
+    ended = "--" in arguments[: len(arguments) - len(rest)]
+    may_gain = any(
+        INPUT in name or (INPUT in value and name not in _HARMLESS_VALUES) for name, value in own.options
+    )
+    if may_gain or (interpreter.stops_at_code and codes):
+        return CodeSource(codes, "", False, may_gain)
     if interpreter.language == "awk" and not codes and not names_module and rest:
         return CodeSource([rest[0]], "", False, INPUT in rest[0])
-    may_gain = any(INPUT in code for code in codes)
     edits = interpreter.language in ("perl", "ruby") and any(
         re.fullmatch(r"-\w*[pn]\w*", word) for word in arguments
     )
-    if edits and codes and not may_gain:  # `xargs perl -pi -e '…'`: the words are names of files
+    if edits and codes:  # `xargs perl -pi -e '…'`: the words are names of files
         return CodeSource(codes, "", False, False)
     if codes or names_module:
         is_python_module = interpreter.stops_at_code and names_module
-        may_gain = may_gain or (
-            not ended and not is_python_module and any(word.startswith(INPUT) for word in rest)
-        )
+        may_gain = not ended and not is_python_module and any(word.startswith(INPUT) for word in rest)
         return CodeSource(codes, "", False, may_gain)
     script = rest[0] if rest else ""
     return CodeSource(codes, script, script in ("", *STDIN_FILES), script.startswith(INPUT))
-
-
-def _code_option(interpreter: Interpreter, word: str) -> str | None:
-    """The code attached to an option, empty if it is the next word; None if it is no code option."""
-    for name in interpreter.code:
-        if word == name:
-            return ""
-        if name.startswith("--") and word.startswith(name + "="):
-            return word[len(name) + 1 :]
-    if word.startswith("--") or interpreter.language in ("awk", "node", "php"):
-        return None
-    for name in interpreter.code:
-        letter = name[1:]
-        # Bundled with other letters: `perl -ne`, `python -Sc`. A value may hang on: `python -c'…'`.
-        found = re.match(rf"-[a-zA-Z0]*?{letter}", word) if len(letter) == 1 else None
-        if (
-            found
-            and not word.startswith(interpreter.valued or ("\0",))
-            and (found.end() == len(word) or word.startswith(name))
-        ):
-            return word[found.end() :]
-    return None
 
 
 def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> None:

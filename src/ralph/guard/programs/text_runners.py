@@ -5,7 +5,15 @@ from __future__ import annotations
 import shlex
 
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.options import base_name, has_flag, split_options, split_words, words_after_options, words_in
+from ralph.guard.options import (
+    base_name,
+    has_flag,
+    split_options,
+    split_words,
+    value_of_option,
+    words_after_options,
+    words_in,
+)
 from ralph.guard.programs.wrappers import wrapped_command
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.scope import Scope
@@ -19,13 +27,10 @@ _KEY_ADDED = LazyPattern(r">>\s*\S*\.ssh/authorized_keys")
 def start_su(walk: Walk, start: Start) -> None:
     """``su -c``, ``flock FILE -c``, ``script -c``: a text for a shell among the options."""
     words = start.words[1:]
-    for number, word in enumerate(words):
-        if word in ("-c", "--command") and number + 1 < len(words):
-            walk_text(walk, words[number + 1], start.scope.copy())
-            return
-        if word.startswith("--command="):
-            walk_text(walk, word.partition("=")[2], start.scope.copy())
-            return
+    text = value_of_option(words, ("-c", "--command"))
+    if text is not None:
+        walk_text(walk, text, start.scope.copy())
+        return
     if base_name(start.words[0]) == "flock":
         _, operands = split_options(words, ("-w", "-E", "--timeout"))
         walk.start(walk, start.with_words(operands[1:]))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ralph.guard.marks import is_opaque
 from ralph.guard.options import (
+    OwnWords,
     base_name,
     has_flag,
     is_assignment,
+    read_own_words,
     split_words,
     value_of_option,
     words_after_options,
@@ -19,17 +20,6 @@ from ralph.guard.places import join_path
 from ralph.guard.programs.shells import run_text
 from ralph.guard.script_walk import walk_text
 from ralph.guard.walk import NOTHING, Start, Walk, refuse
-
-
-class Wrapper(NamedTuple):
-    """How to find the wrapped command."""
-
-    valued: frozenset[str] = frozenset()
-    """Options that take the next word as value."""
-    operands: int = 0
-    """Words of the wrapper's own before the command: a duration, a directory."""
-    takes_assignments: bool = False
-
 
 _TABLE = """
 sudo doas :: -u -g -p -C -c -h -D -R -r -t -T -U -a --user --group --prompt --chdir --chroot --host --role --type --close-from --other-user
@@ -51,25 +41,17 @@ xvfb-run :: -e -f -n -s -w -p --error-file --auth-file --server-num --server-arg
 dbus-run-session :: --config-file --dbus-daemon
 systemd-run systemd-inhibit :: -p -u -t -M -E --unit --property --slice --working-directory --uid --gid --what --who --why --mode
 proxychains proxychains4 :: -f
-"""
-"""Wrappers, and those of their options that take the next word as value."""
-_OPERAND_TABLE = """
 timeout gtimeout :: -s -k --signal --kill-after
 chrt taskset chroot :: -T -P -D
 """
-"""Those that take a word of their own before the command: a duration, a directory."""
-
-
-def _read_table(text: str, operands: int) -> dict[str, Wrapper]:
-    rows = [line.partition(" ::") for line in text.strip().splitlines()]
-    return {
-        program: Wrapper(words_in(valued), operands, program in ("sudo", "doas"))
-        for programs, _, valued in rows
-        for program in programs.split()
-    }
-
-
-WRAPPERS = _read_table(_TABLE, 0) | _read_table(_OPERAND_TABLE, 1)
+"""Wrappers, and those of their options that take the next word as value."""
+_WITH_OPERAND = words_in("timeout gtimeout chrt taskset chroot")
+"""They take a word of their own before the command: a duration, a directory."""
+_WRAPPERS = {
+    program: words_in(valued)
+    for programs, _, valued in (line.partition(" ::") for line in _TABLE.strip().splitlines())
+    for program in programs.split()
+}
 
 _RUNNERS = {
     "mise": ("exec", "x"),
@@ -96,13 +78,16 @@ def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
             )
             return ["python", *command] if is_python else command
         return None
-    wrapper = WRAPPERS.get(program)
-    if wrapper is None:
+    if program not in _WRAPPERS:
         return None
     if program == "command" and arguments[:1] and arguments[0] in ("-v", "-V"):
         return []
-    rest = words_after_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
-    return rest[wrapper.operands :]
+    return _own_words(program, arguments).command
+
+
+def _own_words(program: str, arguments: list[str]) -> OwnWords:
+    own = read_own_words(arguments, _WRAPPERS[program], takes_assignments=program in ("sudo", "doas"))
+    return own._replace(command=own.command[program in _WITH_OPERAND :])
 
 
 _PACKAGE_RUNNERS = {
@@ -144,60 +129,6 @@ def start_package(walk: Walk, start: Start, command: list[str]) -> None:
     walk.start(walk, start.beyond_shell(command))
 
 
-class EnvCall(NamedTuple):
-    """``env``: variables that it sets, then a command."""
-
-    assignments: list[tuple[str, str]]
-    command: list[str]
-    split_text: str | None
-    """What ``-S`` gave: to be cut into words first."""
-    directory: str | None
-
-
-_ENV_VALUED = frozenset(["-u", "--unset", "-C", "--chdir", "-P", "-a", "--argv0"])
-
-
-def read_env(arguments: list[str]) -> EnvCall:
-    assignments: list[tuple[str, str]] = []
-    split_text: str | None = None
-    directory: str | None = None
-    at = 0
-    while at < len(arguments):
-        word = arguments[at]
-        if word == "--":
-            at += 1
-            break
-        if word in ("-S", "--split-string"):
-            split_text = arguments[at + 1] if at + 1 < len(arguments) else ""
-            at += 2
-            break
-        if word.startswith(("-S", "--split-string=")):
-            split_text = word.partition("=")[2] if word.startswith("--") else word[2:]
-            at += 1
-            break
-        if is_assignment(word) and not word.startswith("-"):
-            name, _, value = word.partition("=")
-            assignments.append((name, value))
-            at += 1
-        elif word.startswith("--chdir="):
-            directory = word.partition("=")[2]
-            at += 1
-        elif word in _ENV_VALUED:
-            if word in ("-C", "--chdir") and at + 1 < len(arguments):
-                directory = arguments[at + 1]
-            at += 2
-        elif word.startswith("-"):
-            at += 1
-        else:
-            break
-    rest = arguments[at:]
-    while rest and split_text is None and is_assignment(rest[0]):
-        name, _, value = rest[0].partition("=")
-        assignments.append((name, value))
-        rest = rest[1:]
-    return EnvCall(assignments, rest, split_text, directory)
-
-
 def start_wrapped(walk: Walk, start: Start, wrapped: list[str]) -> None:
     name = base_name(start.words[0])
     # As a word of the shell, `time` measures functions too; after an assignment it is a program.
@@ -207,34 +138,32 @@ def start_wrapped(walk: Walk, start: Start, wrapped: list[str]) -> None:
 
 
 def start_sudo(walk: Walk, start: Start) -> None:
-    words = start.words[1:]
-    wrapped = wrapped_command(base_name(start.words[0]), words) or []
-    own = words[: len(words) - len(wrapped)]
-    for number, word in enumerate(own[:-1]):
-        if word in ("-D", "--chdir"):
-            start.scope.cwd = join_path(start.scope.cwd, own[number + 1])
-    for word in own:
-        if word.startswith("--chdir="):
-            start.scope.cwd = join_path(start.scope.cwd, word.partition("=")[2])
-    if not wrapped and own and has_flag(own, "s") and start.feed != NOTHING:
+    own = _own_words(base_name(start.words[0]), start.words[1:])
+    for directory in own.values("-D", "--chdir"):
+        start.scope.cwd = join_path(start.scope.cwd, directory)
+    is_shell = has_flag([name for name, _ in own.options], "s")
+    if is_shell and not own.command and start.feed != NOTHING:
         run_text(walk, start, start.feed.text, start.feed.origin)
-    walk.start(walk, start.with_words(wrapped))
+    walk.start(walk, start.with_words(own.command))
+
+
+_ENV_VALUED = words_in("-u --unset -C --chdir -P -a --argv0 -S --split-string")
 
 
 def start_env(walk: Walk, start: Start) -> None:
-    env = read_env(start.words[1:])
-    scope = start.scope
-    if env.assignments or env.directory is not None:
-        scope = scope.copy()
-        scope.variables |= {name: (value,) for name, value in env.assignments}
-        scope.cwd = join_path(scope.cwd, env.directory) if env.directory is not None else scope.cwd
-    command = env.command
-    if env.split_text is not None:
-        if is_opaque(env.split_text):
+    own = read_own_words(start.words[1:], _ENV_VALUED, last=("-S", "--split-string"), takes_assignments=True)
+    scope, environment, command = start.scope.copy(), dict(start.environment), own.command
+    for text in own.values("-S", "--split-string"):
+        if is_opaque(text):
             return
-        command = [*split_words(env.split_text), *command]
-        while command and "=" in command[0]:
-            command = command[1:]
+        command = [*split_words(text), *command]
+    settings = own.values("")
+    while command and is_assignment(command[0]):
+        settings.append(command.pop(0))
+    for name, _, value in (setting.partition("=") for setting in settings):
+        scope.variables[name] = (value,)
+        environment[name] = value
+    for directory in own.values("-C", "--chdir"):
+        scope.cwd = join_path(scope.cwd, directory)
     if command:
-        environment = {**start.environment, **dict(env.assignments)}
         walk.start(walk, Start(command, scope, start.feed, environment))
