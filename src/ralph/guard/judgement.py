@@ -53,9 +53,9 @@ class GuardRules(NamedTuple):
     def has_pack(self, pack: str) -> bool:
         return pack in self.packs or "all" in self.packs
 
-    def allows_family(self, family: str) -> bool:
-        """Switched off by its name alone."""
-        return family in self.allow
+    def is_off(self, family: str) -> bool:
+        """Switched off by its name alone; the core cannot be."""
+        return family in self.allow and family in PACKS
 
 
 DEFAULT_RULES = GuardRules()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from ralph.guard.judgement import Danger, GuardRules
@@ -54,19 +53,20 @@ class Words(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A row in the table of a family."""
+    """A row in a table."""
 
-    applies: Callable[[Words], object]
+    family: str
+    conditions: list[Condition]
     what: str
     """May name ``{program}`` and ``{verb}``."""
     instead: str
 
 
-def find_danger(family: str, rules: Iterable[Rule], words: Words) -> Danger | None:
+def find_danger(rules: Iterable[Rule], words: Words) -> Danger | None:
     for rule in rules:
-        if rule.applies(words):
+        if all(condition(words) for condition in rule.conditions):
             what = rule.what.format(program=words.call.program, verb=words.verb)
-            return Danger(family, what, rule.instead)
+            return Danger(rule.family, what, rule.instead)
     return None
 
 
@@ -76,28 +76,27 @@ Condition: TypeAlias = Callable[[Words], object]
 def read_rules(
     table: str, conditions: Mapping[str, Condition], advice: Mapping[str, str]
 ) -> dict[str, list[Rule]]:
-    """A table of lines ``names :: what must be given :: the danger :: the advice``.
+    """A table of lines ``family :: names :: what must be given :: the danger :: the advice``.
 
-    Given may be flags (``-f/--force``), a verb, or the name of a condition; with ``&``, all of it.
+    Given may be flags (``-f/--force``), verbs (``stop/disable``), or the name of a condition; with ``&``, all of it. A pack
+    (``strict pack``) must be on.
     """
     rules: dict[str, list[Rule]] = {}
     for line in table.strip().splitlines():
-        names, given, what, instead = line.split(" :: ")
+        family, names, given, what, instead = line.split(" :: ")
         needed = [conditions.get(part) or _read_condition(part) for part in given.split(" & ")]
-        rule = Rule(partial(_all_apply, needed), what, advice[instead])
+        rule = Rule(family, needed, what, advice[instead])
         for name in names.split():
             rules.setdefault(name, []).append(rule)
     return rules
 
 
 def _read_condition(text: str) -> Condition:
-    if not text.startswith("-"):
-        return lambda words: words.verb == text
+    if text.endswith(" pack"):
+        return lambda words: words.call.rules.has_pack(text.removesuffix(" pack"))
     names = text.split("/")
+    if not text.startswith("-"):
+        return lambda words: words.verb in names
     short = next((name[1:] for name in names if name[:2] != "--"), "")
     long = next((name[2:] for name in names if name[:2] == "--"), "")
     return lambda words: words.has(short, long)
-
-
-def _all_apply(conditions: list[Condition], words: Words) -> bool:
-    return all(condition(words) for condition in conditions)

@@ -8,38 +8,28 @@ from ralph.guard.families.containers import check_containers
 from ralph.guard.families.databases import check_databases
 from ralph.guard.families.files import check_files
 from ralph.guard.families.git import check_git
-from ralph.guard.families.other_vcs import check_other_vcs
 from ralph.guard.families.permissions import check_permissions
-from ralph.guard.families.remote import check_remote
+from ralph.guard.families.program_table import check_program
 from ralph.guard.families.secrets import check_secrets
 from ralph.guard.families.services import check_services
-from ralph.guard.families.system import check_system
 from ralph.guard.judgement import Danger
 
 _CHECKS = (
     check_files,
     check_git,
-    check_other_vcs,
-    check_system,
+    check_program,
     check_permissions,
     check_secrets,
     check_clients,
+    check_containers,
+    check_databases,
+    check_services,
 )
-_CHECKS_OF_FAMILY = {
-    "containers": check_containers,
-    "databases": check_databases,
-    "remote": check_remote,
-    "services": check_services,
-}
 
 
 def check_families(call: Call) -> Danger | None:
     for check in _CHECKS:
         danger = check(call)
-        if danger is not None:
-            return danger
-    for family, check in _CHECKS_OF_FAMILY.items():
-        danger = None if call.rules.allows_family(family) else check(call)
-        if danger is not None:
+        if danger is not None and not call.rules.is_off(danger.family):
             return danger
     return None

@@ -120,7 +120,7 @@ _LOCAL_ENDPOINT = LazyPattern(r"https?://(?:localhost|127\.0\.0\.1|localstack|mi
 
 def check_clients(call: Call) -> Danger | None:
     client = _CLIENTS.get(call.program)
-    if client is None or call.rules.allows_family(client.family) or is_only_asking(call.arguments):
+    if client is None or call.rules.is_off(client.family) or is_only_asking(call.arguments):
         return None
     arguments = call.arguments
     if _LOCAL_ENDPOINT.fullmatch(value_of_option(arguments, ("--endpoint-url",)) or ""):

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ralph.guard.families.call import Call, Words, find_danger, read_rules
+from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.options import has_flag, split_options, value_of_option, words_in
+from ralph.guard.options import has_flag, is_dry, split_options, value_of_option, words_in
 from ralph.guard.places import (
     HARMLESS,
     VITAL,
     Place,
-    is_disk,
     is_personal_file,
     is_regenerated,
     is_vital_file,
@@ -41,7 +40,7 @@ _EMPTYING_SCRIPT = LazyPattern(r"(?:1,\$|/\.\*/)?\s*d|s(.)\^?\.[*+]\$?\1\1[gm]*"
 
 def check_files(call: Call) -> Danger | None:
     check = _CHECKS.get(call.program)
-    return check(call) if check is not None else _check_formatting(call)
+    return check(call) if check is not None else None
 
 
 def _danger(what: str, instead: str) -> Danger:
@@ -180,16 +179,10 @@ def _check_move(call: Call) -> Danger | None:
     )
     place = call.place(last)
     empties = any(map(_EMPTY_FOLDER.fullmatch, sources)) and place is not Place.TEMPORARY
-    if deletes and not _is_dry(options) and (place in VITAL or (empties and not is_regenerated(last))):
+    if deletes and not is_dry(options) and (place in VITAL or (empties and not is_regenerated(last))):
         instead = "sync without --delete, or into a new directory"
         return _danger(f"rsync --delete empties {shown_path(last)}", instead)
     return None
-
-
-def _is_dry(options: list[str]) -> bool:
-    return has_flag(
-        [option for option in options if option[:2] != "--" or option == "--dry-run"], "n", "dry-run"
-    )
 
 
 def _check_truncation(call: Call) -> Danger | None:
@@ -228,51 +221,6 @@ def _check_overwriting(call: Call, paths: list[str], doing: str) -> Danger | Non
     return None
 
 
-def _check_formatting(call: Call) -> Danger | None:
-    # mkfs.ext4 is mkfs, newfs_msdos is newfs.
-    name = "mkfs" if call.program.startswith(("mkfs.", "newfs")) else call.program
-    rules = _DISK_RULES.get(name)
-    if rules is None:
-        return None
-    options, operands = split_options(call.arguments, ("-t", "-L", "-U", "-N", "-b", "-m"))
-    return find_danger("files", rules, Words(call, call.arguments, options, operands))
-
-
-_ERASING = ("erase", "zero", "secureerase", "partition", "reformat")
-_DISK_RULES = read_rules(
-    """
-mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
-fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not listing :: {program} changes the partitions of a disk :: image
-pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
-zfs zpool :: destroys :: {program} destroy cannot be undone :: snapshot
-cryptsetup :: erases volume :: cryptsetup destroys the data on the volume :: image
-diskutil :: erases disk :: diskutil {verb} erases a disk :: image
-hdparm :: erases by option :: hdparm erases the disk :: image
-nvme :: format :: nvme format erases the disk :: image
-nvme :: sanitize :: nvme sanitize erases the disk :: image
-format :: drive :: format erases {verb} :: image
-badblocks :: -w :: badblocks -w overwrites the disk :: image
-""",
-    {
-        "disk": lambda words: any(map(is_disk, words.operands)),
-        "not listing": lambda words: not words.has("l", "list"),
-        "named": lambda words: words.operands,
-        "destroys": lambda words: "destroy" in words.operands,
-        "erases volume": lambda words: (
-            {"luksformat", "lukserase", "erase"} & {*map(str.lower, words.operands)}
-        ),
-        "erases disk": lambda words: words.verb.lower().startswith(_ERASING),
-        "erases by option": lambda words: any(
-            "security-erase" in option or "trim-sector" in option for option in words.options
-        ),
-        "drive": lambda words: re.fullmatch(r"[A-Za-z]:", words.verb),
-    },
-    {
-        "image": "work on an image file inside the project",
-        "ask": "ask the user to do it",
-        "snapshot": "take a snapshot and ask the user",
-    },
-)
 _CHECKS: dict[str, Callable[[Call], Danger | None]] = {
     **dict.fromkeys(
         words_in("rm grm rimraf del-cli unlink srm trash del erase rd remove-item ri"), _check_removal

@@ -27,7 +27,7 @@ def check_git(call: Call) -> Danger | None:
     if git.subcommand == "clean" and _needs_no_force(call, git):
         options.append("--force")
     lowered = [option if option[:2] != "--" else option.lower() for option in options]
-    return find_danger("git", rules, Words(call, git.arguments, lowered, operands))
+    return find_danger(rules, Words(call, git.arguments, lowered, operands))
 
 
 def _needs_no_force(call: Call, git: GitWords) -> bool:
@@ -147,7 +147,6 @@ def _pushes_to_main(words: Words) -> bool:
 _CONDITIONS: dict[str, Callable[[Words], object]] = {
     "always": lambda words: True,
     "wet": lambda words: not words.has("n", "dry-run"),
-    "strict": lambda words: words.call.rules.has_pack("strict"),
     "named": lambda words: words.operands,
     "not cached": lambda words: not words.has(long="cached"),
     "starts": lambda words: not {"--continue", "--skip"} & set(words.options),
@@ -187,48 +186,45 @@ _ADVICE = {
     "setting": "leave the setting as it is",
 }
 _TABLE = """
-reset :: --hard :: git reset --hard discards uncommitted changes :: commit
-reset :: --merge :: git reset --merge discards uncommitted changes :: commit
-reset :: --keep & moves :: git reset --keep takes commits off the branch, and their work out of the files :: soft
-clean :: cleans :: git clean deletes untracked files :: list
-config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
-checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see
-checkout :: from file :: git checkout of paths discards their uncommitted changes :: see
-checkout :: named files :: git checkout -- discards uncommitted changes to these files :: see
-checkout :: paths :: git checkout of paths discards their uncommitted changes :: see
-switch :: discards :: git switch --discard-changes discards uncommitted changes :: commit
-restore :: restores :: git restore discards uncommitted changes to these files :: staged
-push send-pack :: forces push :: git push --force can overwrite other people's commits :: gently
-push send-pack :: --mirror :: git push --mirror deletes branches on the remote :: gently
-push send-pack :: --prune :: git push --prune deletes branches on the remote :: gently
-push send-pack :: deletes there :: this deletes a branch or tag on the remote :: leave
-push send-pack :: plus :: a refspec with + forces the push :: gently
-push send-pack :: strict & to main :: this pushes to the main branch :: pr
-branch :: -D :: git branch -D can lose commits that are nowhere else :: safely
-branch :: -d/--delete & -f/--force :: git branch -D can lose commits that are nowhere else :: safely
-branch :: -f/--force :: git branch --force moves a branch and may lose commits :: new
-branch :: -M :: git branch -M overwrites a branch and may lose commits :: new
-branch :: -C :: git branch -C overwrites a branch and may lose commits :: new
-stash :: drop :: git stash drop deletes stashed work :: apply
-stash :: clear :: git stash clear deletes stashed work :: apply
-tag :: -d/--delete :: git tag -d deletes a tag :: leave
-tag :: -f/--force & named :: git tag --force moves a tag :: new
-rm :: -f/--force & wet & not cached :: git rm --force deletes files with uncommitted changes :: unforced
-worktree :: remove & -f/--force :: git worktree remove --force deletes uncommitted work :: unforced
-merge cherry-pick am :: --abort :: aborting a merge may discard uncommitted changes :: resolve
-rebase :: --abort :: aborting a rebase discards what was resolved so far :: resolve
-rebase :: strict & starts :: git rebase rewrites commits :: merge
-commit :: strict & --amend :: git commit --amend rewrites a commit :: undo
-reflog :: expire & wet :: without the reflog, lost commits cannot be found again :: gc
-reflog :: delete & wet :: without the reflog, lost commits cannot be found again :: gc
-gc :: now :: this deletes commits that could still be recovered :: gc
-prune :: wet :: git prune deletes commits that could still be recovered :: gc
-update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
-checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
-read-tree :: --reset :: git read-tree --reset overwrites uncommitted changes :: commit
-submodule :: deinit & -f/--force :: git submodule deinit --force discards changes in submodules :: commit
-submodule :: update & -f/--force :: git submodule update --force discards changes in submodules :: commit
-filter-branch filter-repo :: always :: this rewrites the history of the repository :: undo
+git :: reset :: --hard :: git reset --hard discards uncommitted changes :: commit
+git :: reset :: --merge :: git reset --merge discards uncommitted changes :: commit
+git :: reset :: --keep & moves :: git reset --keep takes commits off the branch, and their work out of the files :: soft
+git :: clean :: cleans :: git clean deletes untracked files :: list
+git :: config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
+git :: checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see
+git :: checkout :: from file :: git checkout of paths discards their uncommitted changes :: see
+git :: checkout :: named files :: git checkout -- discards uncommitted changes to these files :: see
+git :: checkout :: paths :: git checkout of paths discards their uncommitted changes :: see
+git :: switch :: discards :: git switch --discard-changes discards uncommitted changes :: commit
+git :: restore :: restores :: git restore discards uncommitted changes to these files :: staged
+git :: push send-pack :: forces push :: git push --force can overwrite other people's commits :: gently
+git :: push send-pack :: --mirror :: git push --mirror deletes branches on the remote :: gently
+git :: push send-pack :: --prune :: git push --prune deletes branches on the remote :: gently
+git :: push send-pack :: deletes there :: this deletes a branch or tag on the remote :: leave
+git :: push send-pack :: plus :: a refspec with + forces the push :: gently
+git :: push send-pack :: strict pack & to main :: this pushes to the main branch :: pr
+git :: branch :: -D :: git branch -D can lose commits that are nowhere else :: safely
+git :: branch :: -d/--delete & -f/--force :: git branch -D can lose commits that are nowhere else :: safely
+git :: branch :: -f/--force :: git branch --force moves a branch and may lose commits :: new
+git :: branch :: -M :: git branch -M overwrites a branch and may lose commits :: new
+git :: branch :: -C :: git branch -C overwrites a branch and may lose commits :: new
+git :: stash :: drop/clear :: git stash {verb} deletes stashed work :: apply
+git :: tag :: -d/--delete :: git tag -d deletes a tag :: leave
+git :: tag :: -f/--force & named :: git tag --force moves a tag :: new
+git :: rm :: -f/--force & wet & not cached :: git rm --force deletes files with uncommitted changes :: unforced
+git :: worktree :: remove & -f/--force :: git worktree remove --force deletes uncommitted work :: unforced
+git :: merge cherry-pick am :: --abort :: aborting a merge may discard uncommitted changes :: resolve
+git :: rebase :: --abort :: aborting a rebase discards what was resolved so far :: resolve
+git :: rebase :: strict pack & starts :: git rebase rewrites commits :: merge
+git :: commit :: strict pack & --amend :: git commit --amend rewrites a commit :: undo
+git :: reflog :: expire/delete & wet :: without the reflog, lost commits cannot be found again :: gc
+git :: gc :: now :: this deletes commits that could still be recovered :: gc
+git :: prune :: wet :: git prune deletes commits that could still be recovered :: gc
+git :: update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
+git :: checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
+git :: read-tree :: --reset :: git read-tree --reset overwrites uncommitted changes :: commit
+git :: submodule :: deinit/update & -f/--force :: git submodule {verb} --force discards changes in submodules :: commit
+git :: filter-branch filter-repo :: always :: this rewrites the history of the repository :: undo
 """
 """Subcommands, what must be given (flags, a verb, or a condition of the table above; ``&``: all of it), the danger, the advice."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
@@ -29,20 +27,9 @@ def check_services(call: Call) -> Danger | None:
         return _check_request(call)
     if not call.rules.has_pack("services"):
         return None
-    what = ""
-    if call.program == "nsupdate" or (call.program == "dig" and "axfr" in map(str.lower, words)):
-        what = "this changes or copies a DNS zone"
-    elif call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
-        what = "this takes servers out of service"
-    elif call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
-        what = "this stops a service"
-    elif call.program in ("haproxy", "nginx", "traefik") and {"-st", "-sf", "stop", "quit"} & set(words):
-        what = f"this stops {call.program}"
-    elif call.program == "rm" and any(word.startswith("/etc/") for word in words):
-        what = "this removes a service's settings"
-    elif call.program not in _TEXT_SHOWERS and _CLIENT_CODE.search(" ".join((call.program, *words))):
-        what = "this deletes a service's data"
-    return Danger("services", what, _ASK) if what else None
+    if call.program not in _TEXT_SHOWERS and _CLIENT_CODE.search(" ".join((call.program, *words))):
+        return Danger("services", "this deletes a service's data", _ASK)
+    return None
 
 
 def _check_request(call: Call) -> Danger | None:

@@ -48,7 +48,7 @@ def start_watch(walk: Walk, start: Start) -> None:
 def start_ssh(walk: Walk, start: Start) -> None:
     """What it runs on another machine is judged like a command here."""
     walk.ask_families(start)
-    if walk.rules.allows_family("remote"):
+    if walk.rules.is_off("remote"):
         return
     words = words_after_options(start.words[1:], _SSH_VALUED)
     given = start.feed.text

@@ -1,0 +1,208 @@
+"""Programs whose words alone tell the danger, a row each: the machine, its disks, other version control, other machines, services."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ralph.guard.families.call import Call, Words, find_danger, read_rules
+from ralph.guard.judgement import Danger
+from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.marks import EVERYTHING
+from ralph.guard.options import is_dry, split_options, words_in
+from ralph.guard.places import is_disk
+
+
+def check_program(call: Call) -> Danger | None:
+    # mkfs.ext4 is mkfs, newfs_msdos is newfs.
+    name = "mkfs" if call.program.startswith(("mkfs.", "newfs")) else call.program
+    rules = [rule for rule in _RULES.get(name, ()) if not call.rules.is_off(rule.family)]
+    if not rules:
+        return None
+    options, operands = split_options(call.arguments)
+    if name != "shutdown" and any(option in ("--help", "--version", "-h") for option in options):
+        return None
+    lowered = [operand.lower() for operand in operands]
+    return find_danger(rules, Words(call, call.arguments, options, lowered))
+
+
+_STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
+_VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
+"""Prefixes of unit names."""
+_KILL = words_in("9 kill sigkill")
+_ESSENTIAL = words_in(
+    "python python2 python3 bash sh zsh java claude codex gemini ralph ssh sshd tmux screen systemd init docker dockerd containerd"
+) | {""}
+_COMMON = words_in(
+    "node nodejs deno bun ruby php perl go postgres mysqld redis-server chrome chromium firefox code"
+)
+"""Names that are too much only with a signal that cannot be handled."""
+_ERASING = ("erase", "zero", "secureerase", "partition", "reformat")
+"""Prefixes of diskutil's verbs."""
+_SYSTEM_TARGET = LazyPattern(r"[^:]+:/(?:(?:etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?)?")
+_POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
+
+
+def _stops_vital_unit(words: Words) -> bool:
+    return words.verb in ("stop", "disable", "mask") and any(
+        unit.startswith(_VITAL_UNITS) for unit in words.operands[1:]
+    )
+
+
+def _kills_everything(words: Words) -> bool:
+    arguments = words.arguments
+    everything = arguments[-1:] == ["-1"] and len(arguments) > 1
+    return everything or "1" in words.arguments
+
+
+def _kills_by_common_name(words: Words) -> bool:
+    """All processes with a name that others use too, ralph and the agent among them."""
+    said = {word.lower().lstrip("-").rpartition("=")[2] for word in words.arguments}
+    common = _ESSENTIAL | _COMMON if said & _KILL else _ESSENTIAL
+    if words.call.program == "kill":
+        names = [word[1:] for word in words.operands if word.startswith(EVERYTHING)]
+    elif {"-P", "--parent"} & set(words.options):
+        return False
+    else:
+        names = [word for word in words.operands if word not in _KILL | {"term", "int", "hup"}]
+    return any(name.strip(" ^$.*").removesuffix(".exe") in common for name in names)
+
+
+def _makes_powerful(words: Words) -> bool:
+    return bool({name for word in words.operands for name in word.split(",")} & _POWERFUL_GROUPS)
+
+
+def _opens_firewall(words: Words) -> bool:
+    flushes = words.has("F") or words.has("X") or words.has(long="flush")
+    return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
+
+
+def _names(*wanted: str) -> Callable[[Words], bool]:
+    """One of its words is one of these; Windows does not care about case."""
+    return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
+
+
+_CONDITIONS: dict[str, Callable[[Words], object]] = {
+    "always": lambda words: True,
+    "named": lambda words: words.operands,
+    "now": lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
+    "run level": lambda words: words.verb in ("0", "1", "6", "s"),
+    "stopping target": lambda words: words.verb in _STOPPING_TARGETS,
+    "vital unit": _stops_vital_unit,
+    "everything": _kills_everything,
+    "any name": lambda words: any(word in (".", ".*", "") for word in words.operands),
+    "common name": _kills_by_common_name,
+    "firewall": _opens_firewall,
+    "ruleset": lambda words: words.operands[:2] == ["flush", "ruleset"],
+    "off": lambda words: words.operands[-1:] in (["disable"], ["reset"]),
+    "replaces": lambda words: words.operands and not words.has("l"),
+    "powerful": _makes_powerful,
+    "root": lambda words: "root" in words.operands,
+    "/": lambda words: "/" in words.operands,
+    "remount": lambda words: any("remount" in word for word in words.arguments),
+    "backup": lambda words: words.verb.startswith("delete"),
+    "deletes": _names("-delete", "delete"),
+    "disk": lambda words: any(map(is_disk, words.operands)),
+    "not listing": lambda words: not words.has("l", "list"),
+    "destroys": lambda words: "destroy" in words.operands,
+    "erases volume": lambda words: not {"luksformat", "lukserase", "erase"}.isdisjoint(words.operands),
+    "erases disk": lambda words: words.verb.startswith(_ERASING),
+    "erases by option": lambda words: any(
+        "security-erase" in option or "trim-sector" in option for option in words.options
+    ),
+    "drive": lambda words: re.fullmatch(r"[a-z]:", words.verb),
+    "abandons": lambda words: words.operands[:2] == ["op", "abandon"],
+    "deletes files": lambda words: any(
+        option.startswith(("--del", "--remove-source-files")) for option in words.options
+    ),
+    "wet": lambda words: not is_dry(words.options),
+    "system target": lambda words: words.operands and _SYSTEM_TARGET.fullmatch(words.operands[-1]),
+    "zone transfer": lambda words: "axfr" in words.operands,
+    "takes servers out": lambda words: re.search(
+        r"(?m)^\s*(?:disable|shutdown|del)\b", words.call.input_text
+    ),
+    "stops": lambda words: not {"-st", "-sf", "stop", "quit", "disable", "mask"}.isdisjoint(words.arguments),
+    "settings": lambda words: any(word.startswith("/etc/") for word in words.operands),
+    "boot entry": _names("/set", "/delete", "/deletevalue"),
+}
+_ADVICE = {
+    "ask": "ask the user to do it",
+    "image": "work on an image file inside the project",
+    "snapshot": "take a snapshot and ask the user",
+    "commit": "commit the work first, or ask the user",
+    "dry": "run it with --dry-run first and show the user",
+    "home": "copy to a home directory on that machine",
+    "leave": "leave them as they are",
+    "own": "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
+}
+_RULES = read_rules(
+    """
+system :: shutdown reboot halt poweroff :: now :: {program} stops the machine :: ask
+system :: init telinit :: run level :: this changes the run level and stops the machine :: ask
+system :: systemctl :: stopping target :: systemctl {verb} stops the machine :: ask
+system :: systemctl :: vital unit :: systemctl {verb} of this unit may lock everyone out :: ask
+system :: kill :: everything :: this kills every process, or the first one :: ask
+system :: pkill killall skill :: -u :: this kills all of a user's processes :: ask
+system :: pkill :: any name :: this kills all of a user's processes :: ask
+system :: kill pkill killall skill :: common name :: this kills every program of that name, also those of others :: own
+system :: killall5 :: always :: this kills all processes :: ask
+system :: iptables ip6tables ebtables :: firewall :: this removes the firewall's rules or cuts off the network :: ask
+system :: nft :: ruleset :: this removes the firewall's rules :: ask
+system :: ufw :: off :: this opens the machine to the network :: ask
+system :: crontab :: replaces :: this replaces every scheduled job :: ask
+system :: crontab :: -r :: this deletes every scheduled job :: ask
+system :: userdel deluser groupdel delgroup :: named :: {program} deletes an account :: ask
+system :: usermod adduser useradd gpasswd :: powerful :: this gives an account administrator rights :: ask
+system :: passwd :: -d :: this removes an account's password :: ask
+system :: passwd :: root :: this changes an account's password :: ask
+system :: chpasswd :: always :: this changes passwords :: ask
+system :: dscl :: deletes :: this deletes an account :: ask
+system :: swapoff :: -a :: swapoff -a may freeze the machine :: ask
+system :: umount :: -a :: this unmounts every file system :: ask
+system :: umount :: / :: this unmounts every file system :: ask
+system :: mount :: remount :: remounting a system directory may stop the machine :: ask
+system :: setenforce :: 0/permissive :: this turns off SELinux :: ask
+system :: csrutil :: disable :: this turns off the system's protection :: ask
+system :: spctl :: --master-disable :: this turns off the system's protection :: ask
+system :: nvram :: -c :: this clears the firmware's settings :: ask
+system :: tmutil :: backup :: this deletes backups :: ask
+system :: modprobe :: -r/--remove :: this takes a driver away from the running machine :: ask
+system :: rmmod :: named :: this may stop the machine from working :: ask
+system :: efibootmgr :: -B :: this may stop the machine from starting :: ask
+system :: history :: -c :: history -c deletes the user's shell history :: ask
+system :: history :: -d :: history -d deletes from the user's shell history :: ask
+system :: vssadmin :: deletes :: this deletes the system's backups :: ask
+system :: bcdedit :: boot entry :: this changes how the system starts :: ask
+system :: reg :: deletes :: this deletes registry keys :: ask
+system :: stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
+files :: mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
+files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not listing :: {program} changes the partitions of a disk :: image
+files :: pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
+files :: zfs zpool :: destroys :: {program} destroy cannot be undone :: snapshot
+files :: cryptsetup :: erases volume :: cryptsetup destroys the data on the volume :: image
+files :: diskutil :: erases disk :: diskutil {verb} erases a disk :: image
+files :: hdparm :: erases by option :: hdparm erases the disk :: image
+files :: nvme :: format/sanitize :: nvme {verb} erases the disk :: image
+files :: format :: drive :: format erases {verb} :: image
+files :: badblocks :: -w :: badblocks -w overwrites the disk :: image
+git :: hg :: strip/purge/rollback :: hg {verb} discards changes :: commit
+git :: hg :: revert & -a/--all :: hg revert discards changes :: commit
+git :: hg :: update/up/checkout/co & -C/--clean :: hg {verb} discards changes :: commit
+git :: svn :: revert & -R/--recursive :: svn revert discards changes :: commit
+git :: svn :: cleanup & --remove-unversioned :: svn cleanup removes files :: commit
+git :: jj :: abandons :: jj op abandon discards changes :: commit
+remote :: rsync :: remote pack & deletes files & wet :: rsync deletes files on one side :: dry
+remote :: scp :: remote pack & system target :: this overwrites system files on another machine :: home
+remote :: ssh-add :: remote pack & -d :: this removes keys from the user's ssh agent :: leave
+remote :: ssh-add :: remote pack & -D :: this removes keys from the user's ssh agent :: leave
+remote :: ssh-keygen :: remote pack & -R :: this removes a known host :: leave
+services :: nsupdate :: services pack :: this changes or copies a DNS zone :: ask
+services :: dig :: services pack & zone transfer :: this changes or copies a DNS zone :: ask
+services :: socat :: services pack & takes servers out :: this takes servers out of service :: ask
+services :: service systemctl rc-service :: services pack & stops :: this stops a service :: ask
+services :: haproxy nginx traefik :: services pack & stops :: this stops {program} :: ask
+services :: rm :: services pack & settings :: this removes a service's settings :: ask
+""",
+    _CONDITIONS,
+    _ADVICE,
+)
