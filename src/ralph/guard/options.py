@@ -132,13 +132,6 @@ def has_flag(options: list[str], short: str = "", long: str = "") -> bool:
     return given
 
 
-def is_dry(options: list[str]) -> bool:
-    """``-n`` or ``--dry-run``, which rsync does not take for an abbreviation of ``--delete``."""
-    return has_flag(
-        [option for option in options if option[:2] != "--" or option == "--dry-run"], "n", "dry-run"
-    )
-
-
 def value_of_option(words: list[str], names: Collection[str]) -> str | None:
     """``-X POST``, ``-XPOST``, ``--request POST`` and ``--request=POST``."""
     for number, word in enumerate(words):

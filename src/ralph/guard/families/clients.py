@@ -14,88 +14,57 @@ from ralph.guard.options import command_words, destructive_word, is_only_asking,
 class _Client(NamedTuple):
     family: str
     destroys: frozenset[str]
-    """Besides the verbs that mean it everywhere: delete, destroy, purge …"""
     strict: frozenset[str]
-    """Verbs that count only when the pack is on."""
 
 
-_STOPS = "archive roll clear clean disable remove-secret reset cancel restore stop"
-_ROWS = (
-    # family, programs, verbs that destroy, verbs of the pack
-    ("backup", "restic", "forget prune", "unlock rebuild-index"),
-    ("backup", "borg", "prune recreate", "compact break-lock"),
-    ("backup", "rclone", "purge deletefile", "sync rmdir rmdirs move moveto cleanup dedupe"),
-    ("backup", "duplicity", "remove-older-than remove-all-but-n-full", "cleanup"),
-    ("backup", "kopia tarsnap velero", "expire nuke", ""),
-    (
-        "cloud",
-        "aws",
-        "schedule-key-deletion leave-organization",
-        "put-secret-value update-secret stop-instances",
-    ),
-    ("cloud", "gcloud az", "", "disable untag"),
-    ("cloud", "terraform tofu terragrunt", "", "taint run-all"),
-    ("cloud", "heroku", "pg:reset", "restart"),
-    ("cloud", "railway deck fastly", "down reset", "sync activate"),
-    (
-        "cloud",
-        "pulumi cdk serverless sls eksctl nomad consul cloudflared supabase firebase wrangler cf",
-        "",
-        "",
-    ),
-    (
-        "cloud",
-        "gsutil mc azcopy bq s3cmd s5cmd oci ibmcloud scw exo doctl hcloud linode-cli vultr-cli yc",
-        "",
-        "",
-    ),
-    ("cloud", "fly flyctl vercel netlify render apigeecli upctl", "", ""),
-    ("containers", "helm argocd flux istioctl", "", ""),
-    ("containers", "kind k3d minikube k9s", "", "delete"),
-    ("services", "gh glab vault op doppler", "", "archive disable cancel reset stop"),
-    ("services", "rabbitmqctl rabbitmqadmin", "reset purge_queue", "clear_permissions stop_app force_boot"),
-    (
-        "services",
-        "kafka-topics kafka-consumer-groups kafka-acls kafka-configs pulsar-admin nats etcdctl",
-        "",
-        _STOPS,
-    ),
-    (
-        "services",
-        "stripe auth0 okta twilio sendgrid mailgun postmark sentry-cli launchdarkly ldcli flipt",
-        "",
-        _STOPS,
-    ),
-    (
-        "services",
-        "elastic opensearch-cli algolia meilisearch newrelic datadog-ci splunk pd amtool logcli",
-        "",
-        _STOPS,
-    ),
-    ("services", "circleci gitlab-runner jenkins-cli knife chef puppet grafana-cli unleash", "", _STOPS),
-    ("services", "gitlab-rake gitlab-backup", "", "gitlab:backup:restore restore"),
-    ("publish", "npm pnpm yarn bun vsce ovsx", "unpublish", "publish deprecate"),
-    ("publish", "cargo gem twine pod goreleaser", "yank trunk/delete", "publish push upload trunk release"),
-    ("publish", "poetry uv hatch flit pdm docker", "", "publish push"),
-    ("publish", "dotnet nuget mix", "nuget/delete delete hex.retire", "publish push hex.publish"),
-    ("publish", "mvn mvnw", "", "deploy release:perform release:prepare"),
-    ("publish", "gradle gradlew", "", "publish uploadArchives publishToMavenCentral"),
-    ("publish", "pip pip3 pipx", "uninstall-all", "uninstall"),
-    ("publish", "snap brew flatpak port winget choco scoop", "uninstall remove rm autoremove", ""),
-    (
-        "publish",
-        "apt apt-get aptitude yum dnf microdnf zypper apk pkg nala",
-        "remove purge erase autoremove autopurge rm del delete group/remove",
-        "",
-    ),
-    ("publish", "pacman yay paru", "-R -Rs -Rn -Rns -Rsn -Rc -Rsc -Rnsc -Rcns -Rscn -Rdd --remove", ""),
-    ("publish", "dpkg rpm", "-r -P -e --remove --purge --erase", ""),
-)
-_CLIENTS = {
-    program: _Client(family, words_in(destroys), words_in(strict))
-    for family, programs, destroys, strict in _ROWS
-    for program in programs.split()
-}
+_TABLE = """
+backup :: restic :: forget prune :: unlock rebuild-index
+backup :: borg :: prune recreate :: compact break-lock
+backup :: rclone :: purge deletefile :: sync rmdir rmdirs move moveto cleanup dedupe
+backup :: duplicity :: remove-older-than remove-all-but-n-full :: cleanup
+backup :: kopia tarsnap velero :: expire nuke ::
+cloud :: aws :: schedule-key-deletion leave-organization :: put-secret-value update-secret stop-instances
+cloud :: gcloud az :: :: disable untag
+cloud :: terraform tofu terragrunt :: :: taint run-all
+cloud :: heroku :: pg:reset :: restart
+cloud :: railway deck fastly :: down reset :: sync activate
+cloud :: pulumi cdk serverless sls eksctl nomad consul cloudflared supabase firebase wrangler cf :: ::
+cloud :: gsutil mc azcopy bq s3cmd s5cmd oci ibmcloud scw exo doctl hcloud linode-cli vultr-cli yc :: ::
+cloud :: fly flyctl vercel netlify render apigeecli upctl :: ::
+containers :: helm argocd flux istioctl :: ::
+containers :: kind k3d minikube k9s :: :: delete
+services :: gh glab vault op doppler :: :: archive disable cancel reset stop
+services :: rabbitmqctl rabbitmqadmin :: reset purge_queue :: clear_permissions stop_app force_boot
+services :: kafka-topics kafka-consumer-groups kafka-acls kafka-configs pulsar-admin nats etcdctl :: :: archive roll clear clean disable remove-secret reset cancel restore stop
+services :: stripe auth0 okta twilio sendgrid mailgun postmark sentry-cli launchdarkly ldcli flipt :: :: archive roll clear clean disable remove-secret reset cancel restore stop
+services :: elastic opensearch-cli algolia meilisearch newrelic datadog-ci splunk pd amtool logcli :: :: archive roll clear clean disable remove-secret reset cancel restore stop
+services :: circleci gitlab-runner jenkins-cli knife chef puppet grafana-cli unleash :: :: archive roll clear clean disable remove-secret reset cancel restore stop
+services :: gitlab-rake gitlab-backup :: :: gitlab:backup:restore restore
+publish :: npm pnpm yarn bun vsce ovsx :: unpublish :: publish deprecate
+publish :: cargo gem twine pod goreleaser :: yank trunk/delete :: publish push upload trunk release
+publish :: poetry uv hatch flit pdm docker :: :: publish push
+publish :: dotnet nuget mix :: nuget/delete delete hex.retire :: publish push hex.publish
+publish :: mvn mvnw :: :: deploy release:perform release:prepare
+publish :: gradle gradlew :: :: publish uploadArchives publishToMavenCentral
+publish :: pip pip3 pipx :: uninstall-all :: uninstall
+publish :: snap brew flatpak port winget choco scoop :: uninstall remove rm autoremove ::
+publish :: apt apt-get aptitude yum dnf microdnf zypper apk pkg nala :: remove purge erase autoremove autopurge rm del delete group/remove ::
+publish :: pacman yay paru :: -R -Rs -Rn -Rns -Rsn -Rc -Rsc -Rnsc -Rcns -Rscn -Rdd --remove ::
+publish :: dpkg rpm :: -r -P -e --remove --purge --erase ::
+"""
+"""Family, programs, verbs that destroy (besides those that mean it everywhere), verbs that count only when the pack is on."""
+
+
+def _read_table() -> dict[str, _Client]:
+    rows = [line.split("::") for line in _TABLE.strip().splitlines()]
+    return {
+        program: _Client(family.strip(), words_in(destroys), words_in(strict))
+        for family, programs, destroys, strict in rows
+        for program in programs.split()
+    }
+
+
+_CLIENTS = _read_table()
 _EFFECTS = {
     "backup": "deletes backups or remote files",
     "cloud": "destroys or changes running resources",
@@ -120,7 +89,7 @@ _LOCAL_ENDPOINT = LazyPattern(r"https?://(?:localhost|127\.0\.0\.1|localstack|mi
 
 def check_clients(call: Call) -> Danger | None:
     client = _CLIENTS.get(call.program)
-    if client is None or call.rules.is_off(client.family) or is_only_asking(call.arguments):
+    if client is None or is_only_asking(call.arguments):
         return None
     arguments = call.arguments
     if _LOCAL_ENDPOINT.fullmatch(value_of_option(arguments, ("--endpoint-url",)) or ""):

@@ -9,7 +9,7 @@ from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.options import has_flag, is_dry, split_options, value_of_option, words_in
+from ralph.guard.options import has_flag, split_options, value_of_option, words_in
 from ralph.guard.places import (
     HARMLESS,
     VITAL,
@@ -179,7 +179,11 @@ def _check_move(call: Call) -> Danger | None:
     )
     place = call.place(last)
     empties = any(map(_EMPTY_FOLDER.fullmatch, sources)) and place is not Place.TEMPORARY
-    if deletes and not is_dry(options) and (place in VITAL or (empties and not is_regenerated(last))):
+    if (
+        deletes
+        and not has_flag(options, "n", "dry-run")
+        and (place in VITAL or (empties and not is_regenerated(last)))
+    ):
         instead = "sync without --delete, or into a new directory"
         return _danger(f"rsync --delete empties {shown_path(last)}", instead)
     return None

@@ -93,13 +93,8 @@ _CHECKOUT_VALUED = ("-b", "-B", "--orphan", "--conflict", "-U", "--unified", "--
 def _checks_out_paths(words: Words) -> bool:
     if words.has("p", "patch") or _creates_branch(words):
         return False
-    names = _option_names(words)
     before, _ = _around_double_dash(words.arguments)
     _, given = split_options(before, _CHECKOUT_VALUED)
-    if any(name in ("-t", "--track") for name in names) and given[:1] in (["direct"], ["inherit"]):
-        given = given[1:]
-    if "--recurse-submodules" in names and given[:1] in (["checkout"], ["on-demand"]):
-        given = given[1:]
     return len(given) > 1 or given[:1] in (["."], ["*"], ["./"], [":/"])
 
 
@@ -108,20 +103,14 @@ def _discards_on_switch(words: Words) -> bool:
     return has_flag(plain, "f", "force") or has_flag(plain, long="discard-changes")
 
 
-_RESTORE_NUMBERS = ("-U", "--unified", "--inter-hunk-context")
-_RESTORE_VALUED = ("-s", "--source", "--pathspec-from-file", "--conflict", *_RESTORE_NUMBERS)
+_RESTORE_VALUED = ("-s", "--source", "--pathspec-from-file", "--conflict")
 
 
 def _restores_files(words: Words) -> bool:
     options, operands = split_options(words.arguments, _RESTORE_VALUED)
-    short = [option for option in options if not option.startswith(("-s", "-U"))]
+    short = [option for option in options if not option.startswith("-s")]
     staged = has_flag(short, "S", "staged")
     worktree = has_flag(short, "W", "worktree")
-    if any(option in _RESTORE_NUMBERS for option in options):
-        # git takes the next word as its number: what follows is not what it seems.
-        staged = staged and worktree
-        if not staged and "--staged" in words.arguments:
-            worktree = True
     if staged and not worktree:
         return False
     is_cancelled = any(option.startswith(("--no-s", "--no-w")) for option in options)

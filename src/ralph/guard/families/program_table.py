@@ -9,7 +9,7 @@ from ralph.guard.families.call import Call, Words, find_danger, read_rules
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import EVERYTHING
-from ralph.guard.options import is_dry, split_options, words_in
+from ralph.guard.options import split_options, words_in
 from ralph.guard.places import is_disk
 
 
@@ -115,7 +115,7 @@ _CONDITIONS: dict[str, Callable[[Words], object]] = {
     "deletes files": lambda words: any(
         option.startswith(("--del", "--remove-source-files")) for option in words.options
     ),
-    "wet": lambda words: not is_dry(words.options),
+    "wet": lambda words: not words.has("n", "dry-run"),
     "system target": lambda words: words.operands and _SYSTEM_TARGET.fullmatch(words.operands[-1]),
     "zone transfer": lambda words: "axfr" in words.operands,
     "takes servers out": lambda words: re.search(

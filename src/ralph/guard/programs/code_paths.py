@@ -7,6 +7,7 @@ import re
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import MAX_PATH_CHARS_IN_CODE, MAX_PATHS_IN_CODE
 from ralph.guard.marks import TEMPORARY_FOLDER, UNKNOWN
+from ralph.guard.options import words_in
 from ralph.guard.shell.escapes import decode_escapes
 
 STRING = LazyPattern(
@@ -42,37 +43,9 @@ _TOKEN = LazyPattern(
     rf"[bfru]{{0,2}}(?:{STRING.text})|[$@]?[A-Za-z_][\w.]*|\.\w+|[/+,\ue010-\ue012]", re.DOTALL
 )
 _INTERPOLATED = LazyPattern(r"[$#]?\{([^{}]*)\}")
-_SAID = frozenset(
-    [
-        "Path",
-        "PurePath",
-        "Pathname",
-        "path",
-        "join",
-        "str",
-        "String",
-        "resolve",
-        "absolute",
-        "abspath",
-        "realpath",
-        "normpath",
-        "expanduser",
-        "expand_path",
-        "as_posix",
-        "new",
-        "to_s",
-        "require",
-        "fs",
-        "os",
-        "File",
-        "pathlib",
-        "posixpath",
-        "true",
-        "false",
-        "True",
-        "False",
-        "None",
-    ]
+_SAID = words_in(
+    "Path PurePath Pathname path join str String resolve absolute abspath realpath normpath expanduser expand_path as_posix new"
+    " to_s require fs os File pathlib posixpath true false True False None"
 )
 """Names that leave a path as it is."""
 _ASSIGNMENT = LazyPattern(r"[$@]?\b(\w+)\s*=(?![=>~])\s*([^\n;]+)")
