@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from ralph.guard.marks import INPUT, UNKNOWN
 from ralph.guard.options import read_own_words, words_in
 
 _VALUED = words_in(
@@ -35,20 +33,3 @@ def read_git(words: list[str]) -> GitWords:
         "".join(own.values("-C")[-1:]),
         [setting.partition("=")[0].lower() for setting in own.values("--config-env")],
     )
-
-
-def settings_from_environment(environment: Mapping[str, str]) -> dict[str, str] | None:
-    """What ``GIT_CONFIG_COUNT``, ``…_KEY_n`` and ``…_VALUE_n`` set; None if that cannot be read."""
-    count = environment.get("GIT_CONFIG_COUNT")
-    if count is None:
-        return {}
-    if not count.isdigit() or int(count) > 100:
-        return None
-    config: dict[str, str] = {}
-    for number in range(int(count)):
-        key = environment.get(f"GIT_CONFIG_KEY_{number}")
-        value = environment.get(f"GIT_CONFIG_VALUE_{number}")
-        if not key or value is None or UNKNOWN in key or INPUT in key:
-            return None
-        config[key.lower()] = value
-    return config

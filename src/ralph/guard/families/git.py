@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ralph.guard.families.call import Call, Words, find_danger, read_rules
-from ralph.guard.git_call import GitWords, read_git, settings_from_environment
+from ralph.guard.git_call import GitWords, read_git
 from ralph.guard.judgement import Danger
 from ralph.guard.marks import INPUT
 from ralph.guard.options import has_flag, split_options
@@ -24,15 +24,10 @@ def check_git(call: Call) -> Danger | None:
     if rules is None or _asks_for_help(git):
         return None
     options, operands = split_options(git.arguments)
-    if git.subcommand == "clean" and _needs_no_force(call, git):
+    if git.config.get("clean.requireforce", "").lower() in ("false", "no", "off", "0"):
         options.append("--force")
     lowered = [option if option[:2] != "--" else option.lower() for option in options]
     return find_danger(rules, Words(call, git.arguments, lowered, operands))
-
-
-def _needs_no_force(call: Call, git: GitWords) -> bool:
-    config = (settings_from_environment(call.environment) or {}) | git.config
-    return config.get("clean.requireforce", "").lower() in ("false", "no", "off", "0")
 
 
 def _may_gain_options(git: GitWords) -> bool:

@@ -6,8 +6,6 @@ strings in them.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from typing import NamedTuple
 
@@ -62,7 +60,7 @@ _SHELL_QUOTES = LazyPattern(
     r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]", hints="` %x qx"
 )
 _DECODED = LazyPattern(
-    r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']",
+    r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"'][A-Za-z0-9+/=]{8,}[\"']",
     hints="decode atob from",
 )
 _FETCH = LazyPattern(
@@ -98,8 +96,6 @@ class FoundInCode(NamedTuple):
     removed_files: list[str]
     emptied_files: list[str]
     written_files: list[str]
-    nested_code: list[str]
-    """Code in an encoding, made readable."""
     gives_shell_away: bool = False
     """A socket becomes the input and output of a shell."""
     runs_fetched: bool = False
@@ -114,15 +110,16 @@ _FROM_SHELL = frozenset(["ruby", "perl", "php"])
 
 def read_code(language: str, code: str) -> FoundInCode:
     code = code[:MAX_TEXT_CHARS]
-    found = FoundInCode([], [], [], [], [], [], [])
+    found = FoundInCode([], [], [], [], [], [])
     if language == "awk":
         return _read_awk(code, found)
     without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
     arguments = _Arguments(without_comments)
     for call in _PROCESS_CALL.finditer(without_comments):
-        strings = strings_in(arguments.of_call(call.end()))
+        argument = arguments.of_call(call.end())
+        strings = strings_in(argument)
         if strings:
-            found.scripts.append(strings[0])
+            found.scripts.append(UNKNOWN if _DECODED.search(argument) else strings[0])
             if len(strings) > 1:
                 found.calls.append(strings)
     if language in _FROM_SHELL:
@@ -156,8 +153,8 @@ def read_code(language: str, code: str) -> FoundInCode:
             or any(re.fullmatch(r"[wax+b]+", text) and "w" in text for text in strings[1:])
         ):
             found.written_files.append(strings[0])
-    for packed in _DECODED.finditer(code):
-        found.nested_code.extend(_unpack(packed[1]))
+    if _DECODED.search(code) and _RUNS_TEXT.search(without_comments):
+        found.scripts.append(UNKNOWN)
     return found._replace(
         gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
         runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
@@ -212,13 +209,6 @@ class _Arguments:
         self._left -= characters
         if self._left < 0:
             raise TooComplex(TOO_MANY_PARTS)
-
-
-def _unpack(packed: str) -> list[str]:
-    try:
-        return [base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")]
-    except (ValueError, binascii.Error):
-        return []
 
 
 def looks_like_commands(program: str, text: str) -> bool:

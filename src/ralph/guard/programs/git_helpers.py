@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ralph.guard.git_call import read_git, settings_from_environment
+from ralph.guard.git_call import read_git
 from ralph.guard.marks import INPUT, is_opaque
 from ralph.guard.options import base_name, split_words, words_in
 from ralph.guard.places import join_path
@@ -15,30 +15,23 @@ from ralph.guard.walk import Start, Walk, refuse_hidden
 _PROGRAM_KEYS = words_in(
     "core.pager core.editor core.fsmonitor core.askpass diff.external credential.helper sequence.editor gpg.program"
 )
+_SETTING_VARIABLES = frozenset(["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"])
 _NETWORK_SUBCOMMANDS = words_in("fetch pull push clone ls-remote remote submodule fetch-pack send-pack")
 
 
 def start_git(walk: Walk, start: Start) -> None:
     words = read_git(start.words[1:])
     environment = start.environment
-    settings = settings_from_environment(environment)
-    if settings is None or environment.get("GIT_CONFIG_PARAMETERS"):
-        refuse_hidden("git's settings come from variables that cannot be read")
-    if any(
-        key.startswith("alias.") or key.endswith(("command", "pager", "editor"))
-        for key in words.config_from_environment
-    ):
-        refuse_hidden("a git alias comes from a variable that cannot be read")
-    config = settings | words.config
+    if not _SETTING_VARIABLES.isdisjoint(environment) or words.config_from_environment:
+        refuse_hidden("git's settings come from variables")
+    config = words.config
     for key, value in config.items():
         if key.startswith("alias.") and value.lstrip().startswith("!"):
             walk_text(walk, value.lstrip()[1:], start.scope.copy())
             refuse_hidden("this git alias is a shell command")
-        if key == "core.sshcommand" and key in settings and words.subcommand in _NETWORK_SUBCOMMANDS:
-            refuse_hidden("git's ssh command is set through variables")
         if key in _PROGRAM_KEYS and not is_opaque(value):
             walk_text(walk, value.lstrip("!"), start.scope.copy())
-    if any(INPUT in key for key in (*config, *words.config_from_environment)):
+    if any(INPUT in key for key in config):
         refuse_hidden("words from stdin become git settings")
     is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
     _check_connection("" if is_listing else words.subcommand, config, environment)

@@ -14,7 +14,15 @@ from ralph.guard.programs.code import looks_like_commands
 from ralph.guard.programs.containers import start_engine
 from ralph.guard.programs.git_helpers import start_git
 from ralph.guard.programs.interpreters import interpreter_named, start_interpreter
-from ralph.guard.programs.shells import run_text, start_eval, start_shell, start_source, start_trap
+from ralph.guard.programs.shells import (
+    origin_of_words,
+    refuse_unread,
+    run_text,
+    start_eval,
+    start_shell,
+    start_source,
+    start_trap,
+)
 from ralph.guard.programs.text_runners import (
     start_at,
     start_cmd,
@@ -77,6 +85,8 @@ def start_program(walk: Walk, start: Start) -> None:
     name = words[0]
     if INPUT in name or NO_CHARACTER in name:
         refuse_hidden("the program's name comes from stdin or cannot be read")
+    if is_opaque(name) and (origin := origin_of_words(start)) != "file":
+        refuse_unread(origin)
     if name in start.scope.functions:
         call_function(walk, start)
         return

@@ -11,7 +11,7 @@ from ralph.guard.marks import INPUT, is_opaque
 from ralph.guard.options import base_name, read_own_words, words_in
 from ralph.guard.places import HARMLESS, Place, is_regenerated, is_vital_file
 from ralph.guard.programs.code import looks_like_commands, read_code
-from ralph.guard.programs.shells import STDIN_FILES, fetches, refuse_unread
+from ralph.guard.programs.shells import STDIN_FILES, origin_of_words, refuse_unread
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.expansion import origin_of, output_of
 from ralph.guard.shell.syntax import process_files
@@ -112,7 +112,7 @@ def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> Non
         refuse_hidden(f"words from stdin become code for {base_name(start.words[0])}")
     for code in source.codes:
         if is_opaque(code):
-            _run_code_from(walk, start, language, None, "network" if fetches(start) else "file")
+            _run_code_from(walk, start, language, None, origin_of_words(start))
         _walk_code(walk, start, language, code)
     if process_files(start.source) and not source.codes and language != "awk":
         for script in process_files(start.source):
@@ -169,8 +169,5 @@ def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
     for path in found.written_files:
         if is_vital_file(path, scope.cwd):
             refuse("files", f"this code overwrites {path}", "write inside the project")
-    for nested in found.nested_code:
-        _walk_code(walk, start, language, nested)
-        walk_text(walk, nested, scope.copy())
     if looks_like_commands("", code) and language != "awk":
         walk_text(walk, code, scope.copy())

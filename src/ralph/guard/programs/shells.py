@@ -90,10 +90,11 @@ def refuse_unread(origin: str) -> NoReturn:
     refuse_hidden("this runs a script that cannot be read in advance")
 
 
-def fetches(start: Start) -> bool:
-    """Something in its words comes from another machine."""
-    return start.source is not None and any(
-        origin_of(script, start.scope) == "network" for script in scripts_of(start.source)
+def origin_of_words(start: Start) -> str:
+    """Where unknown words come from."""
+    scripts = scripts_of(start.source) if start.source is not None else []
+    return next(
+        (origin for script in scripts if (origin := origin_of(script, start.scope)) != "file"), "file"
     )
 
 
@@ -136,7 +137,7 @@ def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> 
     if is_opaque(code):
         if INPUT in code:
             refuse_hidden("words from stdin become a script")
-        refuse_unread("network" if fetches(start) else "file")
+        refuse_unread(origin_of_words(start))
     inner = start.scope.of_child(arguments[1:])
     command = code.strip()
     name = command[1:].strip("{}")
@@ -159,7 +160,7 @@ def start_eval(walk: Walk, start: Start) -> None:
         return
     if start.words[1:3] == ["set", "--"]:
         return
-    if fetches(start):
+    if origin_of_words(start) == "network":
         refuse_unread("network")
     refuse_hidden("eval runs text that is not known in advance")
 

@@ -15,7 +15,7 @@ from ralph.guard.limits import (
     TooComplex,
 )
 from ralph.guard.marks import UNKNOWN
-from ralph.guard.options import base_name
+from ralph.guard.options import base_name, words_in
 from ralph.guard.program_lists import FETCHERS
 from ralph.guard.shell.output import output_of_call
 from ralph.guard.shell.scope import Scope
@@ -33,6 +33,7 @@ from ralph.guard.shell.syntax import (
     Word,
 )
 
+_DECODERS = words_in("base64 base32 basenc xxd openssl gunzip zcat uudecode tr rev")
 _BRACES = LazyPattern(r"\{([^{}]*,[^{}]*)\}")
 _RANGE = LazyPattern(r"\{(\w+)\.\.(\w+)\}")
 
@@ -251,6 +252,6 @@ def origin_of(script: Script, scope: Scope) -> str:
             names = {base_name(word) for word in words[:3]}
             if names & FETCHERS:
                 return "network"
-            if names & {"base64", "xxd", "openssl", "gunzip", "zcat", "uudecode"}:
+            if names & _DECODERS:
                 return "decoder"
     return "file"

@@ -177,7 +177,7 @@ def _filter_names(program: str, options: list[str], operands: list[str], stdin: 
     """What is left of a listing after grep, awk, sort …"""
     if stdin is None or not (stdin.startswith(EVERYTHING) or "**" in stdin):
         return None
-    if program in ("sort", "uniq"):
+    if program in ("sort", "uniq", "tr"):
         return stdin
     if program == "grep" and any(option[:2] != "--" and "v" in option for option in options):
         return stdin

@@ -1,14 +1,12 @@
-"""What a program prints, where we know it without running it: echo, printf, decoders, a few queries."""
+"""What a program prints, where we know it without running it: echo, printf, listings, a few queries."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import MAX_PRINTED_CHARS
-from ralph.guard.marks import TEMPORARY_FOLDER, UNKNOWN
+from ralph.guard.marks import TEMPORARY_FOLDER
 from ralph.guard.options import base_name, split_options
 from ralph.guard.shell.escapes import decode_escapes
 from ralph.guard.shell.listings import list_names
@@ -34,16 +32,8 @@ def output_of_call(words: list[str], scope: Scope, stdin: str | None) -> str | N
         return stdin
     if program in ("cat", "tac"):
         return _concatenate(arguments, scope, stdin)
-    if program in ("base64", "xxd", "openssl", "basenc", "base32"):
-        return _decode(program, arguments, scope, stdin)
-    if program == "rev" and stdin is not None:
-        return "\n".join(line[::-1] for line in stdin.split("\n"))
     listed = list_names(program, arguments, stdin)
-    if listed is not None:
-        return listed
-    if program == "tr" and stdin is not None:
-        return _translate(arguments, stdin)
-    return _answer(program, arguments)
+    return _answer(program, arguments) if listed is None else listed
 
 
 def _answer(program: str, arguments: list[str]) -> str | None:
@@ -106,54 +96,3 @@ def _concatenate(arguments: list[str], scope: Scope, stdin: str | None) -> str |
     if any(text is None for text in texts):
         return None
     return "".join(text or "" for text in texts)
-
-
-def _decode(program: str, arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
-    options, operands = split_options(arguments)
-    for operand in operands:
-        stdin = scope.written(operand) or stdin
-    flags = "".join(option for option in options if not option.startswith("--"))
-    if stdin is None or UNKNOWN in stdin:
-        return None
-    packed = "".join(stdin.split())
-    try:
-        if program == "xxd" and "r" in flags:
-            return bytes.fromhex(packed).decode("utf-8", "replace")
-        is_decoding = "d" in flags.lower() or "--decode" in options
-        if program == "base32" and is_decoding:
-            return base64.b32decode(packed).decode("utf-8", "replace")
-        if is_decoding and (
-            program != "openssl" or "base64" in [*operands, *(option.lstrip("-") for option in options)]
-        ):
-            return base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")
-    except (ValueError, binascii.Error):
-        return None
-    return None
-
-
-def _translate(arguments: list[str], text: str) -> str | None:
-    options, operands = split_options(arguments)
-    sets = [_characters_of(operand) for operand in operands]
-    if options in (["-d"], ["--delete"]) and len(sets) == 1:
-        return "".join(character for character in text if character not in sets[0])
-    if len(sets) != 2 or not sets[1] or options:
-        return None
-    target = sets[1] + sets[1][-1] * len(sets[0])
-    return text.translate({ord(old): new for old, new in zip(sets[0], target, strict=False)})
-
-
-def _characters_of(set_text: str) -> str:
-    text = decode_escapes(set_text)
-    for name, members in (
-        ("[:upper:]", "A-Z"),
-        ("[:lower:]", "a-z"),
-        ("[:space:]", " \t\n"),
-        ("[:digit:]", "0-9"),
-    ):
-        text = text.replace(name, members)
-
-    def ranged(found: re.Match[str]) -> str:
-        first, last = ord(found[1]), ord(found[2])
-        return "".join(chr(code) for code in range(first, min(last, first + 256) + 1))
-
-    return re.sub(r"(.)-(.)", ranged, text, flags=re.DOTALL)
