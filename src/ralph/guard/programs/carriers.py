@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import MAX_FIND_COMMANDS, MAX_PARALLEL_VALUES, TOO_MANY_PROGRAMS, TooComplex
 from ralph.guard.marks import INPUT, UNKNOWN, is_partly_opaque
@@ -14,6 +11,7 @@ from ralph.guard.options import (
     read_own_words,
     split_options,
     split_words,
+    value_of_option,
     words_in,
 )
 from ralph.guard.places import Place, is_regenerated, join_path
@@ -135,14 +133,6 @@ def _is_code_with_input(words: list[str], number: int) -> bool:
     )
 
 
-class ParallelCall(NamedTuple):
-    commands: list[list[str]]
-    is_dry: bool
-    reads_commands: bool
-    """Without a command, it runs what comes on stdin."""
-    directory: str
-
-
 _PARALLEL_VALUED = words_in(
     "-j -n -N -L -I -a -S -C -E -P -s --jobs --max-args --max-replace-args --results --joblog --delay "
     "--timeout --retries --arg-file --colsep --workdir --wd --tmpdir --sshlogin --halt --load --memfree "
@@ -152,30 +142,22 @@ _PARALLEL_VALUED = words_in(
 _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
 
 
-def read_parallel(arguments: list[str], given: list[str]) -> ParallelCall:
-    separators = [number for number, word in enumerate(arguments) if re.fullmatch(r":::\+?|::::\+?", word)]
-    before = arguments[: separators[0]] if separators else arguments
-    values: list[str] = []
-    from_file = False
-    for start, end in zip(separators, [*separators[1:], len(arguments)], strict=False):
-        if arguments[start].startswith("::::"):
-            from_file = True
-        values += arguments[start + 1 : end]
-    if from_file or not separators:
-        values = given if given and not from_file else [INPUT]
-    own = read_own_words(before, _PARALLEL_VALUED)
-    command, names = own.command, {name for name, _ in own.options}
-    directory = "".join(own.values("--workdir", "--wd")[-1:])
-    is_dry = not names.isdisjoint(("--dry-run", "--dryrun", "--dry"))
-    rewrites = "--rpl" in names or any("{=" in word for word in command)
-    if not command and not names.isdisjoint(("--version", "--help", "-V", "-h", "--citation")):
-        return ParallelCall([], True, False, directory)
-    if not command:
-        return ParallelCall(
-            [[value] for value in values if value != INPUT], is_dry, INPUT in values, directory
-        )
-    commands = [_fill(command, value) for value in values[:MAX_PARALLEL_VALUES] or ["x"]]
-    return ParallelCall(commands, is_dry, rewrites or len(values) > MAX_PARALLEL_VALUES, directory)
+def read_parallel(arguments: list[str], given: list[str]) -> list[list[str]] | None:
+    """The commands that it runs; None if they are not known."""
+    separators = [number for number, word in enumerate(arguments) if word.startswith(":::")]
+    own = read_own_words(arguments[: separators[0]] if separators else arguments, _PARALLEL_VALUED)
+    names = {name for name, _ in own.options}
+    if not names.isdisjoint(words_in("--dry-run --dryrun --dry --version --help --citation")):
+        return []
+    values = (
+        [word for word in arguments[separators[0] :] if not word.startswith(":::")] if separators else given
+    )
+    if any(word.startswith("::::") for word in arguments):  # their words are in files
+        values = []
+    rewrites = "--rpl" in names or any("{=" in word for word in own.command)
+    if rewrites or len(values) > MAX_PARALLEL_VALUES or not (own.command or values):
+        return None
+    return [_fill(own.command, value) for value in values or [INPUT]]
 
 
 def _fill(command: list[str], value: str) -> list[str]:
@@ -185,11 +167,10 @@ def _fill(command: list[str], value: str) -> list[str]:
 
 
 def start_parallel(walk: Walk, start: Start) -> None:
-    parallel = read_parallel(start.words[1:], _values_of(start))
-    if parallel.reads_commands:
+    commands = read_parallel(start.words[1:], _values_of(start))
+    if commands is None:
         refuse_hidden("parallel runs commands from stdin")
-    if parallel.is_dry:
-        return
-    cwd = start.scope.cwd
-    for command in parallel.commands:
-        _start_each(walk, start, command, join_path(cwd, parallel.directory) if parallel.directory else cwd)
+    folder = value_of_option(start.words[1:], ("--workdir", "--wd"))
+    cwd = join_path(start.scope.cwd, folder) if folder else start.scope.cwd
+    for command in commands:
+        _start_each(walk, start, command, cwd)

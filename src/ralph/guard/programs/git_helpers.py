@@ -22,7 +22,9 @@ _NETWORK_SUBCOMMANDS = words_in("fetch pull push clone ls-remote remote submodul
 def start_git(walk: Walk, start: Start) -> None:
     words = read_git(start.words[1:])
     environment = start.environment
-    if not _SETTING_VARIABLES.isdisjoint(environment) or words.config_from_environment:
+    if not _SETTING_VARIABLES.isdisjoint(environment) or any(
+        map(_runs_programs, words.config_from_environment)
+    ):
         refuse_hidden("git's settings come from variables")
     config = words.config
     for key, value in config.items():
@@ -49,6 +51,10 @@ def start_git(walk: Walk, start: Start) -> None:
         scope = scope.copy()
         scope.cwd = join_path(scope.cwd, words.directory)
     walk.ask_families(start._replace(scope=scope))
+
+
+def _runs_programs(key: str) -> bool:
+    return key.startswith("alias.") or key.endswith(("command", "pager", "editor"))
 
 
 def _check_connection(subcommand: str, config: dict[str, str], environment: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ralph.guard.families.files import check_emptied_file, shown_path
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, is_opaque
-from ralph.guard.options import base_name, read_own_words, words_in
+from ralph.guard.options import base_name, read_own_words
 from ralph.guard.places import HARMLESS, Place, is_regenerated, is_vital_file
 from ralph.guard.programs.code import looks_like_commands, read_code
 from ralph.guard.programs.shells import STDIN_FILES, origin_of_words, refuse_unread
@@ -24,32 +24,24 @@ class Interpreter(NamedTuple):
     """Options whose value is code."""
     valued: tuple[str, ...] = ()
     """Options with another value."""
-    stops_at_code: bool = False
-    """Words after the code are the program's, never options again (python -c)."""
 
 
-_PYTHON = Interpreter("python", ("-c",), ("-m", "-W", "-X", "--check-hash-based-pycs"), True)
+_PYTHON = Interpreter("python", ("-c",), ("-m", "-W", "-X", "--check-hash-based-pycs"))
 _NODE = Interpreter(
     "node",
     ("-e", "--eval", "-p", "--print", "-pe"),
-    tuple(
-        words_in("-r --require --import --loader --experimental-loader --title --env-file -C --conditions")
-    ),
+    ("-r", "--require", "--import", "--loader", "--title", "--env-file", "-C", "--conditions"),
 )
 _AWK = Interpreter("awk", ("-e", "--source"), ("-f", "--file", "-v", "-F", "--assign", "--field-separator"))
+_LUA = Interpreter("lua", ("-e",), ("-l",))
 _INTERPRETERS = {
-    "node": _NODE,
-    "nodejs": _NODE,
-    "bun": _NODE,
+    **dict.fromkeys(("node", "nodejs", "bun", "tsx"), _NODE),
     "deno": Interpreter("node", ("eval",)),
-    "tsx": _NODE,
     "ruby": Interpreter("ruby", ("-e",), ("-r", "-I", "-C")),
     "irb": Interpreter("ruby", ("-e",)),
     "perl": Interpreter("perl", ("-e", "-E"), ("-M", "-m", "-I")),
     "php": Interpreter("php", ("-r", "--run"), ("-d", "-c")),
-    "lua": Interpreter("lua", ("-e",), ("-l",)),
-    "luajit": Interpreter("lua", ("-e",), ("-l",)),
-    "osascript": Interpreter("osascript", ("-e",), ("-l",)),
+    **dict.fromkeys(("lua", "luajit", "osascript"), _LUA),
     "rscript": Interpreter("r", ("-e",)),
     "julia": Interpreter("julia", ("-e", "-E", "--eval")),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
@@ -62,47 +54,41 @@ _PYTHON_NAME = LazyPattern(r"(?:python|pypy)[\d.]*w?|py|ipython3?", hints="py")
 def interpreter_named(program: str) -> Interpreter | None:
     if _PYTHON_NAME.fullmatch(program):
         return _PYTHON
-    return _INTERPRETERS.get(program) or _INTERPRETERS.get(program.rstrip("0123456789."))
+    return _INTERPRETERS.get(program.rstrip("0123456789."))
 
 
 class CodeSource(NamedTuple):
     codes: list[str]
-    script: str
-    """The script file, ``-`` for stdin, or nothing."""
-    reads_stdin: bool
-    may_gain_code: bool
+    script: str = ""
+    """The script file, if there is no code."""
+    reads_stdin: bool = False
+    may_gain_code: bool = False
     """Words from stdin come where code or options are read."""
 
 
 def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSource:
+    is_python, language = interpreter is _PYTHON, interpreter.language
     own = read_own_words(
-        arguments,
-        (*interpreter.valued, *interpreter.code),
-        last=interpreter.code if interpreter.stops_at_code else (),
+        arguments, (*interpreter.valued, *interpreter.code), last=interpreter.code if is_python else ()
     )
     codes, rest = own.values(*interpreter.code), own.command
     if rest[:1] == ["eval"] and "eval" in interpreter.code:
         codes, rest = rest[1:2], rest[2:]
     names_module = bool(own.values("-m", "-f", "--file"))
-    ended = "--" in arguments[: len(arguments) - len(rest)]
-    may_gain = any(
-        INPUT in name or (INPUT in value and name not in _HARMLESS_VALUES) for name, value in own.options
+    if language == "awk" and not codes and not names_module:
+        codes, rest = rest[:1], rest[1:]
+    elif not codes and not names_module:
+        script = "".join(rest[:1])
+        return CodeSource([], script, script in ("", *STDIN_FILES), script.startswith(INPUT))
+    given = [value for name, value in own.options if name not in _HARMLESS_VALUES]
+    if any(INPUT in text for text in (*codes, *given, *(name for name, _ in own.options))):
+        return CodeSource(codes, may_gain_code=True)
+    # `python -c`, `perl -pi -e '…' FILES`: what follows is never an option again.
+    takes_files = (
+        is_python or language == "awk" or any(re.fullmatch(r"-\w*[pn]\w*", word) for word in arguments)
     )
-    if may_gain or (interpreter.stops_at_code and codes):
-        return CodeSource(codes, "", False, may_gain)
-    if interpreter.language == "awk" and not codes and not names_module and rest:
-        return CodeSource([rest[0]], "", False, INPUT in rest[0])
-    edits = interpreter.language in ("perl", "ruby") and any(
-        re.fullmatch(r"-\w*[pn]\w*", word) for word in arguments
-    )
-    if edits and codes:  # `xargs perl -pi -e '…'`: the words are names of files
-        return CodeSource(codes, "", False, False)
-    if codes or names_module:
-        is_python_module = interpreter.stops_at_code and names_module
-        may_gain = not ended and not is_python_module and any(word.startswith(INPUT) for word in rest)
-        return CodeSource(codes, "", False, may_gain)
-    script = rest[0] if rest else ""
-    return CodeSource(codes, script, script in ("", *STDIN_FILES), script.startswith(INPUT))
+    is_open = not takes_files and "--" not in arguments
+    return CodeSource(codes, may_gain_code=is_open and any(word.startswith(INPUT) for word in rest))
 
 
 def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
 from ralph.guard.marks import INPUT, is_opaque, is_partly_opaque
-from ralph.guard.options import base_name, split_options
+from ralph.guard.options import base_name, read_own_words, split_options, words_in
 from ralph.guard.program_lists import FETCHERS, SETUP_TOOLS, SETUP_WORDS, SHELLS
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.expansion import origin_of, output_of
@@ -15,62 +15,34 @@ from ralph.guard.walk import NOTHING, Start, Walk, refuse, refuse_hidden
 
 
 class ShellWords(NamedTuple):
-    code: str | None = None
+    code: str | None
     """After ``-c``."""
-    script: str = ""
-    arguments: tuple[str, ...] = ()
-    checks_only: bool = False
-    is_interactive: bool = False
-    startup_file: str = ""
+    script: str
+    arguments: list[str]
+    flags: str
+    """Letters of its options."""
+    startup_files: list[str]
 
 
 STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
-_SHELL_VALUED = frozenset(["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-File", "-ExecutionPolicy"])
+_VALUED = words_in("-o +o -O +O --rcfile --init-file -File -ExecutionPolicy")
+_LONG_CODE = words_in("-command -encodedcommand --command")
+"""PowerShell's and fish's ``-c``."""
 
 
 def read_shell(words: list[str]) -> ShellWords:
-    reads_code = reads_stdin = checks_only = is_interactive = False
-    startup_file = ""
-    at = 0
-    while at < len(words):
-        word = words[at]
-        lowered = word.lower()
-        if word in ("--", "-"):
-            at += 1
-            break
-        if word.startswith(("--rcfile=", "--init-file=")):
-            startup_file = word.partition("=")[2]
-        elif word in _SHELL_VALUED:
-            if word in ("--rcfile", "--init-file") and at + 1 < len(words):
-                startup_file = words[at + 1]
-            at += 1
-        elif lowered in ("-command", "--command", "-encodedcommand", "/c"):
-            reads_code = True
-            at += 1
-            break
-        elif word[:2] in ("-o", "-O") and len(word) > 2:
-            pass  # `-onotify`: an option of the shell with its name
-        elif word.startswith("-") and not word.startswith("--"):
-            reads_code = reads_code or "c" in word
-            reads_stdin = reads_stdin or "s" in word
-            checks_only = checks_only or "n" in word
-            is_interactive = is_interactive or "i" in word
-            at += word[-1] in "oO" and len(word) > 2  # `-euo pipefail`
-        elif not word.startswith(("-", "+")):
-            break
-        at += 1
-    rest = words[at:]
-    if reads_code and rest:
-        if rest[0] == "--":
-            rest = rest[1:]
-        return ShellWords(
-            rest[0] if rest else "", "", tuple(rest[1:]), checks_only, is_interactive, startup_file
-        )
-    if reads_code:
-        return ShellWords("", "", (), checks_only, is_interactive, startup_file)
-    if reads_stdin or not rest or rest[0] in STDIN_FILES:
-        return ShellWords(None, "", tuple(rest), checks_only, is_interactive, startup_file)
-    return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
+    own = read_own_words(words, _VALUED)
+    given = words[: len(words) - len(own.command)]
+    flags = "".join(
+        word for word in given if word[:2] != "--" and word not in _VALUED and word.lower() not in _LONG_CODE
+    )
+    rest = own.command[1:] if own.command[:1] in (["-"], ["--"]) else own.command
+    startup_files = own.values("--rcfile", "--init-file")
+    if "c" in flags or not _LONG_CODE.isdisjoint(map(str.lower, given)):
+        return ShellWords("".join(rest[:1]), "", rest[1:], flags, startup_files)
+    if "s" in flags or not rest or rest[0] in STDIN_FILES:
+        return ShellWords(None, "", rest, flags, startup_files)
+    return ShellWords(None, rest[0], rest[1:], flags, startup_files)
 
 
 def run_text(walk: Walk, start: Start, text: str | None, origin: str, arguments: Sequence[str] = ()) -> None:
@@ -103,7 +75,7 @@ def start_shell(walk: Walk, start: Start) -> None:
         refuse_hidden("words from stdin become options of a shell")
     shell = read_shell(start.words[1:])
     _run_startup_files(walk, start, shell)
-    if shell.checks_only:
+    if "n" in shell.flags:  # it only reads them
         return
     if shell.code is not None:
         _run_code(walk, start, shell.code, shell.arguments)
@@ -124,12 +96,11 @@ def start_shell(walk: Walk, start: Start) -> None:
 
 def _run_startup_files(walk: Walk, start: Start, shell: ShellWords) -> None:
     name = base_name(start.words[0])
-    named = start.environment.get("ENV") if shell.is_interactive and name != "zsh" else None
-    if name in ("bash", "sh", "rbash") and not shell.is_interactive:
-        named = start.environment.get("BASH_ENV")
-    for path in (named, shell.startup_file if shell.is_interactive else ""):
-        if path:
-            run_text(walk, start, start.scope.written(path), "file")
+    is_interactive = "i" in shell.flags
+    variable = "ENV" if is_interactive and name != "zsh" else "BASH_ENV"
+    paths = [start.environment.get(variable, ""), *(shell.startup_files if is_interactive else ())]
+    for path in filter(None, paths):
+        run_text(walk, start, start.scope.written(path), "file")
 
 
 def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> None:
