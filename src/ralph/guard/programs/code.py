@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.limits import (
     MAX_ARGUMENT_CHARS,
@@ -68,7 +69,7 @@ _FETCH = LazyPattern(
     r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)",
     hints="url requests http session client fetch axios URI open-uri Net:: LWP file_get_contents",
 )
-_RUNS_TEXT = LazyPattern(
+RUNS_TEXT = LazyPattern(
     r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)", hints="exec eval Function"
 )
 _CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
@@ -77,6 +78,16 @@ _FORK_BOMB = LazyPattern(
     hints="fork",
 )
 _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh", hints="dup2 pty.spawn /bin/")
+_READ_FIRST = "save it to a file and read it before you run it"
+_SIGNS = (
+    (
+        (_CONNECTION, _REVERSE_SHELL),
+        Danger("network", "this code gives another machine a shell", "use a client that the user named"),
+    ),
+    ((RUNS_TEXT, _FETCH), Danger("network", "this code runs what it downloads", _READ_FIRST)),
+    ((RUNS_TEXT, _DECODED), Danger("hidden", "this code runs what it decodes", "write it out in full")),
+    ((_FORK_BOMB,), Danger("system", "this starts processes endlessly", "start only as many as needed")),
+)
 _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)", hints="system")
 _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"", hints="|")
 
@@ -96,26 +107,21 @@ class FoundInCode(NamedTuple):
     removed_files: list[str]
     emptied_files: list[str]
     written_files: list[str]
-    gives_shell_away: bool = False
-    """A socket becomes the input and output of a shell."""
-    runs_fetched: bool = False
-    """What another machine answers is run."""
-    runs_input: bool = False
-    """What comes on stdin is run."""
-    forks_endlessly: bool = False
 
 
 _FROM_SHELL = frozenset(["ruby", "perl", "php"])
 
 
+def strip_comments(code: str) -> str:
+    return re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code[:MAX_TEXT_CHARS])
+
+
 def read_code(language: str, code: str) -> FoundInCode:
-    code = code[:MAX_TEXT_CHARS]
     found = FoundInCode([], [], [], [], [], [])
     if language == "awk":
         return _read_awk(code, found)
-    without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
-    arguments = _Arguments(without_comments)
-    for call in _PROCESS_CALL.finditer(without_comments):
+    arguments = _Arguments(code)
+    for call in _PROCESS_CALL.finditer(code):
         argument = arguments.of_call(call.end())
         strings = strings_in(argument)
         if strings:
@@ -123,29 +129,27 @@ def read_code(language: str, code: str) -> FoundInCode:
             if len(strings) > 1:
                 found.calls.append(strings)
     if language in _FROM_SHELL:
-        for quoted in _SHELL_QUOTES.finditer(without_comments):
+        for quoted in _SHELL_QUOTES.finditer(code):
             found.scripts.append(next(text for text in quoted.groups() if text))
-    paths = CodePaths(without_comments)
+    paths = CodePaths(code)
     is_temporary = any(word in code for word in ("tempfile", "mkdtemp", "mktmpdir"))
-    for call in _TREE_REMOVAL.finditer(without_comments):
+    for call in _TREE_REMOVAL.finditer(code):
         argument = arguments.of_call(call.end())
         removed = paths.of(first_argument(argument))
         if _NEEDS_RECURSIVE.match(call[0]) and "recursive" not in argument:
             found.removed_files.extend(removed)
         else:
             found.removed_trees.extend(path for path in removed if not (is_temporary and path == UNKNOWN))
-    for call in _FILE_REMOVAL.finditer(without_comments):
+    for call in _FILE_REMOVAL.finditer(code):
         argument = call[1] or arguments.of_call(call.end())
-        if call[0].startswith("Path") and not _UNLINKS.match(
-            without_comments, call.end() + len(argument) + 1
-        ):
+        if call[0].startswith("Path") and not _UNLINKS.match(code, call.end() + len(argument) + 1):
             continue
         found.removed_files.extend(paths.of(first_argument(argument)))
-    if _UNLINK_EACH.search(without_comments):
+    if _UNLINK_EACH.search(code):
         found.removed_files.extend(paths.listed())
-    for call in _EMPTIED.finditer(without_comments):
+    for call in _EMPTIED.finditer(code):
         found.emptied_files.append(next(text for text in call.groups() if text))
-    for call in _OPENED.finditer(without_comments):
+    for call in _OPENED.finditer(code):
         strings = strings_in(arguments.of_call(call.end()))
         if strings and (
             "write" in call[0]
@@ -153,13 +157,13 @@ def read_code(language: str, code: str) -> FoundInCode:
             or any(re.fullmatch(r"[wax+b]+", text) and "w" in text for text in strings[1:])
         ):
             found.written_files.append(strings[0])
-    if _DECODED.search(code) and _RUNS_TEXT.search(without_comments):
-        found.scripts.append(UNKNOWN)
-    return found._replace(
-        gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
-        runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
-        runs_input="stdin" in code and bool(_RUNS_TEXT.search(without_comments)),
-        forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
+    return found
+
+
+def danger_in_code(code: str) -> Danger | None:
+    """What needs no look at names: the code runs what it fetches, gives a shell away, or forks without end."""
+    return next(
+        (danger for patterns, danger in _SIGNS if all(pattern.search(code) for pattern in patterns)), None
     )
 
 

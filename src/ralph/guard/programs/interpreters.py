@@ -10,7 +10,13 @@ from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, is_opaque
 from ralph.guard.options import base_name, read_own_words
 from ralph.guard.places import HARMLESS, Place, is_regenerated, is_vital_file
-from ralph.guard.programs.code import looks_like_commands, read_code
+from ralph.guard.programs.code import (
+    RUNS_TEXT,
+    danger_in_code,
+    looks_like_commands,
+    read_code,
+    strip_comments,
+)
 from ralph.guard.programs.shells import STDIN_FILES, origin_of_words, refuse_unread
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.expansion import origin_of, output_of
@@ -123,15 +129,13 @@ def _run_code_from(walk: Walk, start: Start, language: str, text: str | None, or
 
 def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
     walk = walk.deeper()
-    found = read_code(language, code)
     scope = start.scope
-    if found.gives_shell_away:
-        refuse("network", "this code gives another machine a shell", "use a client that the user named")
-    if found.runs_fetched or (found.runs_input and start.feed.origin == "network"):
-        what = "this code runs what it downloads"
-        refuse("network", what, "save it to a file and read it before you run it")
-    if found.forks_endlessly:
-        refuse("system", "this starts processes endlessly", "start only as many as needed")
+    if language != "awk":
+        code = strip_comments(code)
+        refuse_if(danger_in_code(code))
+        if start.feed.origin == "network" and "stdin" in code and RUNS_TEXT.search(code):
+            refuse_unread("network")
+    found = read_code(language, code)
     for script in found.scripts:
         if is_opaque(script) or INPUT in script:
             refuse_hidden("this code runs a command that is not known in advance")

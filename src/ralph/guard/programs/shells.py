@@ -21,7 +21,6 @@ class ShellWords(NamedTuple):
     arguments: list[str]
     flags: str
     """Letters of its options."""
-    startup_files: list[str]
 
 
 STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -37,12 +36,11 @@ def read_shell(words: list[str]) -> ShellWords:
         word for word in given if word[:2] != "--" and word not in _VALUED and word.lower() not in _LONG_CODE
     )
     rest = own.command[1:] if own.command[:1] in (["-"], ["--"]) else own.command
-    startup_files = own.values("--rcfile", "--init-file")
     if "c" in flags or not _LONG_CODE.isdisjoint(map(str.lower, given)):
-        return ShellWords("".join(rest[:1]), "", rest[1:], flags, startup_files)
+        return ShellWords("".join(rest[:1]), "", rest[1:], flags)
     if "s" in flags or not rest or rest[0] in STDIN_FILES:
-        return ShellWords(None, "", rest, flags, startup_files)
-    return ShellWords(None, rest[0], rest[1:], flags, startup_files)
+        return ShellWords(None, "", rest, flags)
+    return ShellWords(None, rest[0], rest[1:], flags)
 
 
 def run_text(walk: Walk, start: Start, text: str | None, origin: str, arguments: Sequence[str] = ()) -> None:
@@ -74,16 +72,12 @@ def start_shell(walk: Walk, start: Start) -> None:
     if any(word.startswith("-") and INPUT in word for word in start.words[1:]):
         refuse_hidden("words from stdin become options of a shell")
     shell = read_shell(start.words[1:])
-    _run_startup_files(walk, start, shell)
     if "n" in shell.flags:  # it only reads them
         return
     if shell.code is not None:
         _run_code(walk, start, shell.code, shell.arguments)
-    elif process_files(start.source):
-        is_only = only_substitution(start.source) is not None
-        for script in process_files(start.source):
-            if not (is_only and _prints_setup_code(script)):
-                run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
+    elif _run_process_files(walk, start):
+        return
     elif shell.script:
         if is_opaque(shell.script):
             refuse_hidden("this runs a script whose name is unknown")
@@ -94,13 +88,13 @@ def start_shell(walk: Walk, start: Start) -> None:
         run_text(walk, start, start.feed.text, start.feed.origin, shell.arguments)
 
 
-def _run_startup_files(walk: Walk, start: Start, shell: ShellWords) -> None:
-    name = base_name(start.words[0])
-    is_interactive = "i" in shell.flags
-    variable = "ENV" if is_interactive and name != "zsh" else "BASH_ENV"
-    paths = [start.environment.get(variable, ""), *(shell.startup_files if is_interactive else ())]
-    for path in filter(None, paths):
-        run_text(walk, start, start.scope.written(path), "file")
+def _run_process_files(walk: Walk, start: Start) -> bool:
+    """``bash <(…)``; False if there is none."""
+    scripts = process_files(start.source)
+    for script in scripts:
+        if not (only_substitution(start.source) is script and _prints_setup_code(script)):
+            run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
+    return bool(scripts)
 
 
 def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> None:
@@ -109,16 +103,7 @@ def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> 
         if INPUT in code:
             refuse_hidden("words from stdin become a script")
         refuse_unread(origin_of_words(start))
-    inner = start.scope.of_child(arguments[1:])
-    command = code.strip()
-    name = command[1:].strip("{}")
-    if (
-        command.startswith("$")
-        and name.replace("_", "a").isalnum()
-        and is_opaque(" ".join(inner.value_of(name)))
-    ):
-        refuse_hidden(f"this runs whatever {command} contains")
-    walk_text(walk, code, inner, start.feed)
+    walk_text(walk, code, start.scope.of_child(arguments[1:]), start.feed)
 
 
 def start_eval(walk: Walk, start: Start) -> None:
@@ -137,11 +122,7 @@ def start_eval(walk: Walk, start: Start) -> None:
 
 
 def start_source(walk: Walk, start: Start) -> None:
-    scripts = process_files(start.source)
-    for script in scripts:
-        if not (only_substitution(start.source) is script and _prints_setup_code(script)):
-            run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
-    if scripts:
+    if _run_process_files(walk, start):
         return
     _, operands = split_options(start.words[1:], ("-p",))
     if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):

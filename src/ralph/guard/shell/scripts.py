@@ -5,6 +5,15 @@ from __future__ import annotations
 import re
 
 from ralph.guard.shell.cursor import Cursor
+from ralph.guard.shell.redirects import (
+    OPERATOR,
+    match_redirect,
+    read_here_documents,
+    read_redirect,
+    read_redirects,
+    skip_blanks,
+    skip_blanks_and_newlines,
+)
 from ralph.guard.shell.syntax import (
     Assignment,
     Command,
@@ -19,11 +28,9 @@ from ralph.guard.shell.syntax import (
     Word,
     plain_text,
 )
-from ralph.guard.shell.words import is_arithmetic, read_arithmetic, read_double_quoted, read_word
+from ralph.guard.shell.words import is_arithmetic, read_arithmetic, read_word
 
 _ASSIGNMENT = re.compile(r"(\w+)(\[[^]]*\])?(\+?)=")
-_REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
-_OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
 _PARENTHESES = re.compile(r"\s*\(\s*\)")
 _IN = re.compile(r"in\b")
 _SKIPPED_KEYWORDS = frozenset(
@@ -54,9 +61,9 @@ def _read_pipelines(cursor: Cursor, closing: str) -> Script:
     """Pipelines up to ``closing`` (``)`` or ``}`` in command position), which is not consumed."""
     pipelines: list[Pipeline] = []
     while True:
-        _skip_blanks_and_newlines(cursor)
+        skip_blanks_and_newlines(cursor)
         if cursor.at >= len(cursor.text):
-            _read_here_documents(cursor)
+            read_here_documents(cursor)
             return tuple(pipelines)
         character = cursor.text[cursor.at]
         if character == ")":
@@ -85,8 +92,8 @@ def _read_pipeline(cursor: Cursor) -> Pipeline:
         command = _read_command(cursor)
         if command is not None:
             commands.append(command)
-        _skip_blanks(cursor)
-        operator = _OPERATOR.match(cursor.text, cursor.at)
+        skip_blanks(cursor)
+        operator = OPERATOR.match(cursor.text, cursor.at)
         if operator is None:
             return tuple(commands)
         if operator[0] == "\n":
@@ -97,14 +104,14 @@ def _read_pipeline(cursor: Cursor) -> Pipeline:
         if not commands:
             # What a loop prints goes into the next command: unknown, but not nothing.
             commands.append(Group((), False))
-        _skip_blanks_and_newlines(cursor)
+        skip_blanks_and_newlines(cursor)
 
 
 def _read_command(cursor: Cursor) -> Command | None:
     cursor.count()
     ends_block = False
     while True:
-        _skip_blanks(cursor)
+        skip_blanks(cursor)
         if cursor.at >= len(cursor.text):
             return None
         if is_arithmetic(cursor):
@@ -112,9 +119,9 @@ def _read_command(cursor: Cursor) -> Command | None:
         if cursor.text[cursor.at] == "(":
             cursor.at += 1
             return _read_group(cursor, ")", is_subshell=True)
-        if ends_block and _match_redirect(cursor):  # `done > file`: the loop writes it
-            return Group((), False, _read_redirects(cursor))
-        if _match_redirect(cursor) or _ASSIGNMENT.match(cursor.text, cursor.at):
+        if ends_block and match_redirect(cursor):  # `done > file`: the loop writes it
+            return Group((), False, read_redirects(cursor))
+        if match_redirect(cursor) or _ASSIGNMENT.match(cursor.text, cursor.at):
             return _read_simple(cursor, [])
         word = read_word(cursor)
         if word is None:
@@ -126,10 +133,10 @@ def _read_command(cursor: Cursor) -> Command | None:
         if keyword in _SKIPPED_KEYWORDS:
             continue
         if keyword == "case":
-            _skip_blanks(cursor)
+            skip_blanks(cursor)
             read_word(cursor)
             cursor.cases += 1
-            _skip_blanks_and_newlines(cursor)
+            skip_blanks_and_newlines(cursor)
             if cursor.text.startswith("in", cursor.at):
                 cursor.at += 2
             return None
@@ -139,7 +146,7 @@ def _read_command(cursor: Cursor) -> Command | None:
         if keyword in ("for", "select"):
             return _read_loop(cursor)
         if keyword == "function":
-            _skip_blanks(cursor)
+            skip_blanks(cursor)
             name = plain_text(read_word(cursor) or ()) or ""
             _skip_parentheses(cursor)
             return _read_function(cursor, name)
@@ -156,7 +163,7 @@ def _skip_parentheses(cursor: Cursor) -> bool:
 
 
 def _read_function(cursor: Cursor, name: str) -> Function:
-    _skip_blanks_and_newlines(cursor)
+    skip_blanks_and_newlines(cursor)
     cursor.deeper()
     if cursor.peek() == "{":  # also without a blank after it: people write fork bombs so
         cursor.at += 1
@@ -181,31 +188,21 @@ def _read_enclosed(cursor: Cursor, closing: str) -> Script:
 
 
 def _read_group(cursor: Cursor, closing: str, *, is_subshell: bool) -> Group:
-    return Group(_read_enclosed(cursor, closing), is_subshell, _read_redirects(cursor))
-
-
-def _read_redirects(cursor: Cursor) -> tuple[Redirect, ...]:
-    redirects: list[Redirect] = []
-    while True:
-        _skip_blanks(cursor)
-        redirect = _read_redirect(cursor)
-        if redirect is None:
-            return tuple(redirects)
-        redirects.append(redirect)
+    return Group(_read_enclosed(cursor, closing), is_subshell, read_redirects(cursor))
 
 
 def _read_loop(cursor: Cursor) -> Simple:
     """``for name in words``: an assignment with several values; the body follows as commands of its own."""
-    _skip_blanks(cursor)
+    skip_blanks(cursor)
     if is_arithmetic(cursor):
         return _read_arithmetic_command(cursor)
     name = plain_text(read_word(cursor) or ()) or "_"
-    _skip_blanks_and_newlines(cursor)
+    skip_blanks_and_newlines(cursor)
     values: list[Word] = []
     if _IN.match(cursor.text, cursor.at):
         cursor.at += 2
         while True:
-            _skip_blanks(cursor)
+            skip_blanks(cursor)
             word = read_word(cursor)
             if word is None:
                 break
@@ -224,8 +221,8 @@ def _read_simple(cursor: Cursor, words: list[Word]) -> Command | None:
     assignments: list[Assignment] = []
     redirects: list[Redirect] = []
     while True:
-        _skip_blanks(cursor)
-        redirect = _read_redirect(cursor)
+        skip_blanks(cursor)
+        redirect = read_redirect(cursor)
         if redirect is not None:
             redirects.append(redirect)
             continue
@@ -252,7 +249,7 @@ def _read_assignment(cursor: Cursor) -> Assignment | None:
     cursor.at += 1
     values: list[Word] = []
     while True:
-        _skip_blanks_and_newlines(cursor)
+        skip_blanks_and_newlines(cursor)
         word = read_word(cursor)
         if word is None:
             if cursor.peek() == ")":
@@ -264,81 +261,3 @@ def _read_assignment(cursor: Cursor) -> Assignment | None:
             cursor.at += 1
             continue
         values.append(word)
-
-
-def _match_redirect(cursor: Cursor) -> re.Match[str] | None:
-    found = _REDIRECT.match(cursor.text, cursor.at)
-    is_process_file = found and found[2] in ("<", ">") and cursor.text.startswith("(", found.end())
-    return None if is_process_file else found
-
-
-def _read_redirect(cursor: Cursor) -> Redirect | None:
-    found = _match_redirect(cursor)
-    if found is None:
-        return None
-    cursor.at = found.end()
-    _skip_blanks(cursor)
-    redirect = Redirect(found[2], (), found[1])
-    start = cursor.at
-    target = read_word(cursor) or ()
-    if found[2] in ("<<", "<<-"):
-        redirect.operator = "<<"
-        is_quoted = any(sign in cursor.text[start : cursor.at] for sign in "'\"\\")
-        delimiter = "".join(part.text for part in target if isinstance(part, Text))
-        cursor.awaited.append((redirect, delimiter, is_quoted, found[2] == "<<-"))
-    else:
-        redirect.target = target
-    return redirect
-
-
-def _read_here_documents(cursor: Cursor) -> None:
-    """``at`` is at the beginning of a line."""
-    awaited, cursor.awaited = cursor.awaited, []
-    for redirect, delimiter, is_quoted, strips_tabs in awaited:
-        lines: list[str] = []
-        while cursor.at < len(cursor.text):
-            end = cursor.text.find("\n", cursor.at)
-            end = len(cursor.text) if end < 0 else end
-            line = cursor.text[cursor.at : end]
-            cursor.at = min(end + 1, len(cursor.text))
-            if strips_tabs:
-                line = line.lstrip("\t")
-            if line == delimiter:
-                break
-            lines.append(line + "\n")
-        else:
-            cursor.is_torn = True
-        body = "".join(lines)
-        if is_quoted:
-            redirect.target = (Text(body, True),)
-        else:  # substitutions count, quotes do not
-            redirect.target = read_double_quoted(Cursor(body, cursor.nesting + 1, _read_inner), end="")
-
-
-def _skip_blanks(cursor: Cursor) -> None:
-    text = cursor.text
-    while cursor.at < len(text):
-        character = text[cursor.at]
-        if character == "#" and (cursor.at == 0 or text[cursor.at - 1] in " \t\n;&|("):
-            end = text.find("\n", cursor.at)
-            cursor.at = len(text) if end < 0 else end
-            return
-        if text.startswith("\\\n", cursor.at):
-            cursor.at += 2
-        elif character != "\n" and character.isspace():
-            cursor.at += 1
-        else:
-            return
-
-
-def _skip_blanks_and_newlines(cursor: Cursor) -> None:
-    while True:
-        _skip_blanks(cursor)
-        if cursor.peek() != "\n":
-            operator = _OPERATOR.match(cursor.text, cursor.at)
-            if operator is None:
-                return
-            cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs here
-            continue
-        cursor.at += 1
-        _read_here_documents(cursor)
