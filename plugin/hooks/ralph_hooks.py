@@ -2805,7 +2805,6 @@ def ralph_guard_families_call():
     """One program call as the families see it (wrappers removed, words expanded), and rules on its options and operands."""
 
     from collections.abc import Callable
-    from functools import partial
     from typing import NamedTuple
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
@@ -2853,18 +2852,19 @@ def ralph_guard_families_call():
             return self.operands[0] if self.operands else ""
 
     class Rule(NamedTuple):
-        """A row in the table of a family."""
+        """A row in a table."""
 
-        applies: Callable[[Words], object]
+        family: str
+        conditions: list[Condition]
         what: str
         """May name ``{program}`` and ``{verb}``."""
         instead: str
 
-    def find_danger(family: str, rules: Iterable[Rule], words: Words) -> Danger | None:
+    def find_danger(rules: Iterable[Rule], words: Words) -> Danger | None:
         for rule in rules:
-            if rule.applies(words):
+            if all(condition(words) for condition in rule.conditions):
                 what = rule.what.format(program=words.call.program, verb=words.verb)
-                return Danger(family, what, rule.instead)
+                return Danger(rule.family, what, rule.instead)
         return None
 
     Condition: TypeAlias = Callable[[Words], object]
@@ -2872,29 +2872,29 @@ def ralph_guard_families_call():
     def read_rules(
         table: str, conditions: Mapping[str, Condition], advice: Mapping[str, str]
     ) -> dict[str, list[Rule]]:
-        """A table of lines ``names :: what must be given :: the danger :: the advice``.
+        """A table of lines ``family :: names :: what must be given :: the danger :: the advice``.
 
-    Given may be flags (``-f/--force``), a verb, or the name of a condition; with ``&``, all of it.
+    Given may be flags (``-f/--force``), verbs (``stop/disable``), or the name of a condition; with ``&``, all of it. A pack
+    (``strict pack``) must be on.
     """
         rules: dict[str, list[Rule]] = {}
         for line in table.strip().splitlines():
-            names, given, what, instead = line.split(" :: ")
+            family, names, given, what, instead = line.split(" :: ")
             needed = [conditions.get(part) or _read_condition(part) for part in given.split(" & ")]
-            rule = Rule(partial(_all_apply, needed), what, advice[instead])
+            rule = Rule(family, needed, what, advice[instead])
             for name in names.split():
                 rules.setdefault(name, []).append(rule)
         return rules
 
     def _read_condition(text: str) -> Condition:
-        if not text.startswith("-"):
-            return lambda words: words.verb == text
+        if text.endswith(" pack"):
+            return lambda words: words.call.rules.has_pack(text.removesuffix(" pack"))
         names = text.split("/")
+        if not text.startswith("-"):
+            return lambda words: words.verb in names
         short = next((name[1:] for name in names if name[:2] != "--"), "")
         long = next((name[2:] for name in names if name[:2] == "--"), "")
         return lambda words: words.has(short, long)
-
-    def _all_apply(conditions: list[Condition], words: Words) -> bool:
-        return all(condition(words) for condition in conditions)
     return locals()
 
 def ralph_guard_families_catalogue():
@@ -2905,37 +2905,27 @@ def ralph_guard_families_catalogue():
     _m = _module("ralph.guard.families.databases"); check_databases = _m["check_databases"]
     _m = _module("ralph.guard.families.files"); check_files = _m["check_files"]
     _m = _module("ralph.guard.families.git"); check_git = _m["check_git"]
-    _m = _module("ralph.guard.families.other_vcs"); check_other_vcs = _m["check_other_vcs"]
     _m = _module("ralph.guard.families.permissions"); check_permissions = _m["check_permissions"]
-    _m = _module("ralph.guard.families.remote"); check_remote = _m["check_remote"]
+    _m = _module("ralph.guard.families.program_table"); check_program = _m["check_program"]
     _m = _module("ralph.guard.families.secrets"); check_secrets = _m["check_secrets"]
     _m = _module("ralph.guard.families.services"); check_services = _m["check_services"]
-    _m = _module("ralph.guard.families.system"); check_system = _m["check_system"]
 
     _CHECKS = (
         check_files,
         check_git,
-        check_other_vcs,
-        check_system,
+        check_program,
         check_permissions,
         check_secrets,
         check_clients,
+        check_containers,
+        check_databases,
+        check_services,
     )
-    _CHECKS_OF_FAMILY = {
-        "containers": check_containers,
-        "databases": check_databases,
-        "remote": check_remote,
-        "services": check_services,
-    }
 
     def check_families(call: Call) -> Danger | None:
         for check in _CHECKS:
             danger = check(call)
-            if danger is not None:
-                return danger
-        for family, check in _CHECKS_OF_FAMILY.items():
-            danger = None if call.rules.allows_family(family) else check(call)
-            if danger is not None:
+            if danger is not None and not call.rules.is_off(danger.family):
                 return danger
         return None
     return locals()
@@ -2953,87 +2943,54 @@ def ralph_guard_families_clients():
     class _Client(NamedTuple):
         family: str
         destroys: frozenset[str]
-        """Besides the verbs that mean it everywhere: delete, destroy, purge …"""
         strict: frozenset[str]
-        """Verbs that count only when the pack is on."""
 
-    _STOPS = "archive roll clear clean disable remove-secret reset cancel restore stop"
-    _ROWS = (
-        # family, programs, verbs that destroy, verbs of the pack
-        ("backup", "restic", "forget prune", "unlock rebuild-index"),
-        ("backup", "borg", "prune recreate", "compact break-lock"),
-        ("backup", "rclone", "purge deletefile", "sync rmdir rmdirs move moveto cleanup dedupe"),
-        ("backup", "duplicity", "remove-older-than remove-all-but-n-full", "cleanup"),
-        ("backup", "kopia tarsnap velero", "expire nuke", ""),
-        (
-            "cloud",
-            "aws",
-            "schedule-key-deletion leave-organization",
-            "put-secret-value update-secret stop-instances",
-        ),
-        ("cloud", "gcloud az", "", "disable untag"),
-        ("cloud", "terraform tofu terragrunt", "", "taint run-all"),
-        ("cloud", "heroku", "pg:reset", "restart"),
-        ("cloud", "railway deck fastly", "down reset", "sync activate"),
-        (
-            "cloud",
-            "pulumi cdk serverless sls eksctl nomad consul cloudflared supabase firebase wrangler cf",
-            "",
-            "",
-        ),
-        (
-            "cloud",
-            "gsutil mc azcopy bq s3cmd s5cmd oci ibmcloud scw exo doctl hcloud linode-cli vultr-cli yc",
-            "",
-            "",
-        ),
-        ("cloud", "fly flyctl vercel netlify render apigeecli upctl", "", ""),
-        ("containers", "helm argocd flux istioctl", "", ""),
-        ("containers", "kind k3d minikube k9s", "", "delete"),
-        ("services", "gh glab vault op doppler", "", "archive disable cancel reset stop"),
-        ("services", "rabbitmqctl rabbitmqadmin", "reset purge_queue", "clear_permissions stop_app force_boot"),
-        (
-            "services",
-            "kafka-topics kafka-consumer-groups kafka-acls kafka-configs pulsar-admin nats etcdctl",
-            "",
-            _STOPS,
-        ),
-        (
-            "services",
-            "stripe auth0 okta twilio sendgrid mailgun postmark sentry-cli launchdarkly ldcli flipt",
-            "",
-            _STOPS,
-        ),
-        (
-            "services",
-            "elastic opensearch-cli algolia meilisearch newrelic datadog-ci splunk pd amtool logcli",
-            "",
-            _STOPS,
-        ),
-        ("services", "circleci gitlab-runner jenkins-cli knife chef puppet grafana-cli unleash", "", _STOPS),
-        ("services", "gitlab-rake gitlab-backup", "", "gitlab:backup:restore restore"),
-        ("publish", "npm pnpm yarn bun vsce ovsx", "unpublish", "publish deprecate"),
-        ("publish", "cargo gem twine pod goreleaser", "yank trunk/delete", "publish push upload trunk release"),
-        ("publish", "poetry uv hatch flit pdm docker", "", "publish push"),
-        ("publish", "dotnet nuget mix", "nuget/delete delete hex.retire", "publish push hex.publish"),
-        ("publish", "mvn mvnw", "", "deploy release:perform release:prepare"),
-        ("publish", "gradle gradlew", "", "publish uploadArchives publishToMavenCentral"),
-        ("publish", "pip pip3 pipx", "uninstall-all", "uninstall"),
-        ("publish", "snap brew flatpak port winget choco scoop", "uninstall remove rm autoremove", ""),
-        (
-            "publish",
-            "apt apt-get aptitude yum dnf microdnf zypper apk pkg nala",
-            "remove purge erase autoremove autopurge rm del delete group/remove",
-            "",
-        ),
-        ("publish", "pacman yay paru", "-R -Rs -Rn -Rns -Rsn -Rc -Rsc -Rnsc -Rcns -Rscn -Rdd --remove", ""),
-        ("publish", "dpkg rpm", "-r -P -e --remove --purge --erase", ""),
-    )
-    _CLIENTS = {
-        program: _Client(family, words_in(destroys), words_in(strict))
-        for family, programs, destroys, strict in _ROWS
-        for program in programs.split()
-    }
+    _TABLE = """
+backup :: restic :: forget prune :: unlock rebuild-index
+backup :: borg :: prune recreate :: compact break-lock
+backup :: rclone :: purge deletefile :: sync rmdir rmdirs move moveto cleanup dedupe
+backup :: duplicity :: remove-older-than remove-all-but-n-full :: cleanup
+backup :: kopia tarsnap velero :: expire nuke ::
+cloud :: aws :: schedule-key-deletion leave-organization :: put-secret-value update-secret stop-instances
+cloud :: gcloud az :: :: disable untag
+cloud :: terraform tofu terragrunt :: :: taint run-all
+cloud :: heroku :: pg:reset :: restart
+cloud :: railway deck fastly :: down reset :: sync activate
+cloud :: pulumi cdk serverless sls eksctl nomad consul cloudflared supabase firebase wrangler cf :: ::
+cloud :: gsutil mc azcopy bq s3cmd s5cmd oci ibmcloud scw exo doctl hcloud linode-cli vultr-cli yc :: ::
+cloud :: fly flyctl vercel netlify render apigeecli upctl :: ::
+containers :: helm argocd flux istioctl :: ::
+containers :: kind k3d minikube k9s :: :: delete
+services :: gh glab vault op doppler :: :: archive disable cancel reset stop
+services :: rabbitmqctl rabbitmqadmin :: reset purge_queue :: clear_permissions stop_app force_boot
+services :: kafka-topics kafka-consumer-groups kafka-acls kafka-configs pulsar-admin nats etcdctl :: :: archive roll clear clean disable remove-secret reset cancel restore stop
+services :: stripe auth0 okta twilio sendgrid mailgun postmark sentry-cli launchdarkly ldcli flipt :: :: archive roll clear clean disable remove-secret reset cancel restore stop
+services :: elastic opensearch-cli algolia meilisearch newrelic datadog-ci splunk pd amtool logcli :: :: archive roll clear clean disable remove-secret reset cancel restore stop
+services :: circleci gitlab-runner jenkins-cli knife chef puppet grafana-cli unleash :: :: archive roll clear clean disable remove-secret reset cancel restore stop
+services :: gitlab-rake gitlab-backup :: :: gitlab:backup:restore restore
+publish :: npm pnpm yarn bun vsce ovsx :: unpublish :: publish deprecate
+publish :: cargo gem twine pod goreleaser :: yank trunk/delete :: publish push upload trunk release
+publish :: poetry uv hatch flit pdm docker :: :: publish push
+publish :: dotnet nuget mix :: nuget/delete delete hex.retire :: publish push hex.publish
+publish :: mvn mvnw :: :: deploy release:perform release:prepare
+publish :: gradle gradlew :: :: publish uploadArchives publishToMavenCentral
+publish :: pip pip3 pipx :: uninstall-all :: uninstall
+publish :: snap brew flatpak port winget choco scoop :: uninstall remove rm autoremove ::
+publish :: apt apt-get aptitude yum dnf microdnf zypper apk pkg nala :: remove purge erase autoremove autopurge rm del delete group/remove ::
+publish :: pacman yay paru :: -R -Rs -Rn -Rns -Rsn -Rc -Rsc -Rnsc -Rcns -Rscn -Rdd --remove ::
+publish :: dpkg rpm :: -r -P -e --remove --purge --erase ::
+"""
+    """Family, programs, verbs that destroy (besides those that mean it everywhere), verbs that count only when the pack is on."""
+
+    def _read_table() -> dict[str, _Client]:
+        rows = [line.split("::") for line in _TABLE.strip().splitlines()]
+        return {
+            program: _Client(family.strip(), words_in(destroys), words_in(strict))
+            for family, programs, destroys, strict in rows
+            for program in programs.split()
+        }
+
+    _CLIENTS = _read_table()
     _EFFECTS = {
         "backup": "deletes backups or remote files",
         "cloud": "destroys or changes running resources",
@@ -3057,7 +3014,7 @@ def ralph_guard_families_clients():
 
     def check_clients(call: Call) -> Danger | None:
         client = _CLIENTS.get(call.program)
-        if client is None or call.rules.allows_family(client.family) or is_only_asking(call.arguments):
+        if client is None or is_only_asking(call.arguments):
             return None
         arguments = call.arguments
         if _LOCAL_ENDPOINT.fullmatch(value_of_option(arguments, ("--endpoint-url",)) or ""):
@@ -3304,12 +3261,11 @@ def ralph_guard_families_files():
 
     import re
 
-    _m = _module("ralph.guard.families.call"); Words = _m["Words"]; find_danger = _m["find_danger"]; read_rules = _m["read_rules"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_disk = _m["is_disk"]; is_personal_file = _m["is_personal_file"]; is_regenerated = _m["is_regenerated"]; is_vital_file = _m["is_vital_file"]
+    _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_personal_file = _m["is_personal_file"]; is_regenerated = _m["is_regenerated"]; is_vital_file = _m["is_vital_file"]
 
     _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
     _LET_INSTALL = "write to a file inside the project and let the user install it"
@@ -3331,7 +3287,7 @@ def ralph_guard_families_files():
 
     def check_files(call: Call) -> Danger | None:
         check = _CHECKS.get(call.program)
-        return check(call) if check is not None else _check_formatting(call)
+        return check(call) if check is not None else None
 
     def _danger(what: str, instead: str) -> Danger:
         return Danger("files", what, instead)
@@ -3460,15 +3416,14 @@ def ralph_guard_families_files():
         )
         place = call.place(last)
         empties = any(map(_EMPTY_FOLDER.fullmatch, sources)) and place is not Place.TEMPORARY
-        if deletes and not _is_dry(options) and (place in VITAL or (empties and not is_regenerated(last))):
+        if (
+            deletes
+            and not has_flag(options, "n", "dry-run")
+            and (place in VITAL or (empties and not is_regenerated(last)))
+        ):
             instead = "sync without --delete, or into a new directory"
             return _danger(f"rsync --delete empties {shown_path(last)}", instead)
         return None
-
-    def _is_dry(options: list[str]) -> bool:
-        return has_flag(
-            [option for option in options if option[:2] != "--" or option == "--dry-run"], "n", "dry-run"
-        )
 
     def _check_truncation(call: Call) -> Danger | None:
         paths = split_options(call.arguments, ("-s", "-r", "--size"))[1]
@@ -3502,50 +3457,6 @@ def ralph_guard_families_files():
                 )
         return None
 
-    def _check_formatting(call: Call) -> Danger | None:
-        # mkfs.ext4 is mkfs, newfs_msdos is newfs.
-        name = "mkfs" if call.program.startswith(("mkfs.", "newfs")) else call.program
-        rules = _DISK_RULES.get(name)
-        if rules is None:
-            return None
-        options, operands = split_options(call.arguments, ("-t", "-L", "-U", "-N", "-b", "-m"))
-        return find_danger("files", rules, Words(call, call.arguments, options, operands))
-
-    _ERASING = ("erase", "zero", "secureerase", "partition", "reformat")
-    _DISK_RULES = read_rules(
-        """
-mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
-fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not listing :: {program} changes the partitions of a disk :: image
-pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
-zfs zpool :: destroys :: {program} destroy cannot be undone :: snapshot
-cryptsetup :: erases volume :: cryptsetup destroys the data on the volume :: image
-diskutil :: erases disk :: diskutil {verb} erases a disk :: image
-hdparm :: erases by option :: hdparm erases the disk :: image
-nvme :: format :: nvme format erases the disk :: image
-nvme :: sanitize :: nvme sanitize erases the disk :: image
-format :: drive :: format erases {verb} :: image
-badblocks :: -w :: badblocks -w overwrites the disk :: image
-""",
-        {
-            "disk": lambda words: any(map(is_disk, words.operands)),
-            "not listing": lambda words: not words.has("l", "list"),
-            "named": lambda words: words.operands,
-            "destroys": lambda words: "destroy" in words.operands,
-            "erases volume": lambda words: (
-                {"luksformat", "lukserase", "erase"} & {*map(str.lower, words.operands)}
-            ),
-            "erases disk": lambda words: words.verb.lower().startswith(_ERASING),
-            "erases by option": lambda words: any(
-                "security-erase" in option or "trim-sector" in option for option in words.options
-            ),
-            "drive": lambda words: re.fullmatch(r"[A-Za-z]:", words.verb),
-        },
-        {
-            "image": "work on an image file inside the project",
-            "ask": "ask the user to do it",
-            "snapshot": "take a snapshot and ask the user",
-        },
-    )
     _CHECKS: dict[str, Callable[[Call], Danger | None]] = {
         **dict.fromkeys(
             words_in("rm grm rimraf del-cli unlink srm trash del erase rd remove-item ri"), _check_removal
@@ -3563,7 +3474,7 @@ def ralph_guard_families_git():
     """git: losing uncommitted work, rewriting or deleting history, forcing it on others."""
 
     _m = _module("ralph.guard.families.call"); Words = _m["Words"]; find_danger = _m["find_danger"]; read_rules = _m["read_rules"]
-    _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
+    _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
@@ -3581,14 +3492,10 @@ def ralph_guard_families_git():
         if rules is None or _asks_for_help(git):
             return None
         options, operands = split_options(git.arguments)
-        if git.subcommand == "clean" and _needs_no_force(call, git):
+        if git.config.get("clean.requireforce", "").lower() in ("false", "no", "off", "0"):
             options.append("--force")
         lowered = [option if option[:2] != "--" else option.lower() for option in options]
-        return find_danger("git", rules, Words(call, git.arguments, lowered, operands))
-
-    def _needs_no_force(call: Call, git: GitWords) -> bool:
-        config = (settings_from_environment(call.environment) or {}) | git.config
-        return config.get("clean.requireforce", "").lower() in ("false", "no", "off", "0")
+        return find_danger(rules, Words(call, git.arguments, lowered, operands))
 
     def _may_gain_options(git: GitWords) -> bool:
         before, _ = _around_double_dash(git.arguments)
@@ -3637,32 +3544,21 @@ def ralph_guard_families_git():
     def _checks_out_paths(words: Words) -> bool:
         if words.has("p", "patch") or _creates_branch(words):
             return False
-        names = _option_names(words)
         before, _ = _around_double_dash(words.arguments)
         _, given = split_options(before, _CHECKOUT_VALUED)
-        if any(name in ("-t", "--track") for name in names) and given[:1] in (["direct"], ["inherit"]):
-            given = given[1:]
-        if "--recurse-submodules" in names and given[:1] in (["checkout"], ["on-demand"]):
-            given = given[1:]
         return len(given) > 1 or given[:1] in (["."], ["*"], ["./"], [":/"])
 
     def _discards_on_switch(words: Words) -> bool:
         plain = [option for option in words.options if option[:2] not in ("-c", "-C")]
         return has_flag(plain, "f", "force") or has_flag(plain, long="discard-changes")
 
-    _RESTORE_NUMBERS = ("-U", "--unified", "--inter-hunk-context")
-    _RESTORE_VALUED = ("-s", "--source", "--pathspec-from-file", "--conflict", *_RESTORE_NUMBERS)
+    _RESTORE_VALUED = ("-s", "--source", "--pathspec-from-file", "--conflict")
 
     def _restores_files(words: Words) -> bool:
         options, operands = split_options(words.arguments, _RESTORE_VALUED)
-        short = [option for option in options if not option.startswith(("-s", "-U"))]
+        short = [option for option in options if not option.startswith("-s")]
         staged = has_flag(short, "S", "staged")
         worktree = has_flag(short, "W", "worktree")
-        if any(option in _RESTORE_NUMBERS for option in options):
-            # git takes the next word as its number: what follows is not what it seems.
-            staged = staged and worktree
-            if not staged and "--staged" in words.arguments:
-                worktree = True
         if staged and not worktree:
             return False
         is_cancelled = any(option.startswith(("--no-s", "--no-w")) for option in options)
@@ -3684,7 +3580,6 @@ def ralph_guard_families_git():
     _CONDITIONS: dict[str, Callable[[Words], object]] = {
         "always": lambda words: True,
         "wet": lambda words: not words.has("n", "dry-run"),
-        "strict": lambda words: words.call.rules.has_pack("strict"),
         "named": lambda words: words.operands,
         "not cached": lambda words: not words.has(long="cached"),
         "starts": lambda words: not {"--continue", "--skip"} & set(words.options),
@@ -3724,83 +3619,49 @@ def ralph_guard_families_git():
         "setting": "leave the setting as it is",
     }
     _TABLE = """
-reset :: --hard :: git reset --hard discards uncommitted changes :: commit
-reset :: --merge :: git reset --merge discards uncommitted changes :: commit
-reset :: --keep & moves :: git reset --keep takes commits off the branch, and their work out of the files :: soft
-clean :: cleans :: git clean deletes untracked files :: list
-config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
-checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see
-checkout :: from file :: git checkout of paths discards their uncommitted changes :: see
-checkout :: named files :: git checkout -- discards uncommitted changes to these files :: see
-checkout :: paths :: git checkout of paths discards their uncommitted changes :: see
-switch :: discards :: git switch --discard-changes discards uncommitted changes :: commit
-restore :: restores :: git restore discards uncommitted changes to these files :: staged
-push send-pack :: forces push :: git push --force can overwrite other people's commits :: gently
-push send-pack :: --mirror :: git push --mirror deletes branches on the remote :: gently
-push send-pack :: --prune :: git push --prune deletes branches on the remote :: gently
-push send-pack :: deletes there :: this deletes a branch or tag on the remote :: leave
-push send-pack :: plus :: a refspec with + forces the push :: gently
-push send-pack :: strict & to main :: this pushes to the main branch :: pr
-branch :: -D :: git branch -D can lose commits that are nowhere else :: safely
-branch :: -d/--delete & -f/--force :: git branch -D can lose commits that are nowhere else :: safely
-branch :: -f/--force :: git branch --force moves a branch and may lose commits :: new
-branch :: -M :: git branch -M overwrites a branch and may lose commits :: new
-branch :: -C :: git branch -C overwrites a branch and may lose commits :: new
-stash :: drop :: git stash drop deletes stashed work :: apply
-stash :: clear :: git stash clear deletes stashed work :: apply
-tag :: -d/--delete :: git tag -d deletes a tag :: leave
-tag :: -f/--force & named :: git tag --force moves a tag :: new
-rm :: -f/--force & wet & not cached :: git rm --force deletes files with uncommitted changes :: unforced
-worktree :: remove & -f/--force :: git worktree remove --force deletes uncommitted work :: unforced
-merge cherry-pick am :: --abort :: aborting a merge may discard uncommitted changes :: resolve
-rebase :: --abort :: aborting a rebase discards what was resolved so far :: resolve
-rebase :: strict & starts :: git rebase rewrites commits :: merge
-commit :: strict & --amend :: git commit --amend rewrites a commit :: undo
-reflog :: expire & wet :: without the reflog, lost commits cannot be found again :: gc
-reflog :: delete & wet :: without the reflog, lost commits cannot be found again :: gc
-gc :: now :: this deletes commits that could still be recovered :: gc
-prune :: wet :: git prune deletes commits that could still be recovered :: gc
-update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
-checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
-read-tree :: --reset :: git read-tree --reset overwrites uncommitted changes :: commit
-submodule :: deinit & -f/--force :: git submodule deinit --force discards changes in submodules :: commit
-submodule :: update & -f/--force :: git submodule update --force discards changes in submodules :: commit
-filter-branch filter-repo :: always :: this rewrites the history of the repository :: undo
+git :: reset :: --hard :: git reset --hard discards uncommitted changes :: commit
+git :: reset :: --merge :: git reset --merge discards uncommitted changes :: commit
+git :: reset :: --keep & moves :: git reset --keep takes commits off the branch, and their work out of the files :: soft
+git :: clean :: cleans :: git clean deletes untracked files :: list
+git :: config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
+git :: checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see
+git :: checkout :: from file :: git checkout of paths discards their uncommitted changes :: see
+git :: checkout :: named files :: git checkout -- discards uncommitted changes to these files :: see
+git :: checkout :: paths :: git checkout of paths discards their uncommitted changes :: see
+git :: switch :: discards :: git switch --discard-changes discards uncommitted changes :: commit
+git :: restore :: restores :: git restore discards uncommitted changes to these files :: staged
+git :: push send-pack :: forces push :: git push --force can overwrite other people's commits :: gently
+git :: push send-pack :: --mirror :: git push --mirror deletes branches on the remote :: gently
+git :: push send-pack :: --prune :: git push --prune deletes branches on the remote :: gently
+git :: push send-pack :: deletes there :: this deletes a branch or tag on the remote :: leave
+git :: push send-pack :: plus :: a refspec with + forces the push :: gently
+git :: push send-pack :: strict pack & to main :: this pushes to the main branch :: pr
+git :: branch :: -D :: git branch -D can lose commits that are nowhere else :: safely
+git :: branch :: -d/--delete & -f/--force :: git branch -D can lose commits that are nowhere else :: safely
+git :: branch :: -f/--force :: git branch --force moves a branch and may lose commits :: new
+git :: branch :: -M :: git branch -M overwrites a branch and may lose commits :: new
+git :: branch :: -C :: git branch -C overwrites a branch and may lose commits :: new
+git :: stash :: drop/clear :: git stash {verb} deletes stashed work :: apply
+git :: tag :: -d/--delete :: git tag -d deletes a tag :: leave
+git :: tag :: -f/--force & named :: git tag --force moves a tag :: new
+git :: rm :: -f/--force & wet & not cached :: git rm --force deletes files with uncommitted changes :: unforced
+git :: worktree :: remove & -f/--force :: git worktree remove --force deletes uncommitted work :: unforced
+git :: merge cherry-pick am :: --abort :: aborting a merge may discard uncommitted changes :: resolve
+git :: rebase :: --abort :: aborting a rebase discards what was resolved so far :: resolve
+git :: rebase :: strict pack & starts :: git rebase rewrites commits :: merge
+git :: commit :: strict pack & --amend :: git commit --amend rewrites a commit :: undo
+git :: reflog :: expire/delete & wet :: without the reflog, lost commits cannot be found again :: gc
+git :: gc :: now :: this deletes commits that could still be recovered :: gc
+git :: prune :: wet :: git prune deletes commits that could still be recovered :: gc
+git :: update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
+git :: checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
+git :: read-tree :: --reset :: git read-tree --reset overwrites uncommitted changes :: commit
+git :: submodule :: deinit/update & -f/--force :: git submodule {verb} --force discards changes in submodules :: commit
+git :: filter-branch filter-repo :: always :: this rewrites the history of the repository :: undo
 """
     """Subcommands, what must be given (flags, a verb, or a condition of the table above; ``&``: all of it), the danger, the advice."""
 
     _RULES = read_rules(_TABLE, _CONDITIONS, _ADVICE)
-    return locals()
-
-def ralph_guard_families_other_vcs():
-    """Mercurial, Subversion and Jujutsu: discarding uncommitted work."""
-
-    _m = _module("ralph.guard.families.call"); Rule = _m["Rule"]; Words = _m["Words"]; find_danger = _m["find_danger"]
-    _m = _module("ralph.guard.options"); split_options = _m["split_options"]
-
-    def check_other_vcs(call: Call) -> Danger | None:
-        discards = _DISCARDS.get(call.program)
-        if discards is None:
-            return None
-        rule = Rule(discards, "{program} {verb} discards changes", "commit the work first, or ask the user")
-        return find_danger("git", (rule,), Words(call, call.arguments, *split_options(call.arguments)))
-
-    def _hg_discards(words: Words) -> bool:
-        return (
-            words.verb in ("strip", "purge", "rollback")
-            or (words.verb == "revert" and words.has("a", "all"))
-            or (words.verb in ("update", "up", "checkout", "co") and words.has("C", "clean"))
-        )
-
-    def _svn_discards(words: Words) -> bool:
-        return (words.verb == "revert" and words.has("R", "recursive")) or (
-            words.verb == "cleanup" and words.has(long="remove-unversioned")
-        )
-
-    def _jj_discards(words: Words) -> bool:
-        return words.operands[:2] == ["op", "abandon"]
-
-    _DISCARDS = {"hg": _hg_discards, "svn": _svn_discards, "jj": _jj_discards}
     return locals()
 
 def ralph_guard_families_permissions():
@@ -3817,51 +3678,43 @@ def ralph_guard_families_permissions():
     _FOLDER_CLOSING_MODE = LazyPattern(r"0*[0246][0-7]{2}|(?:[ugo]*[ua][ugoa]*|)-[rw]*x[rw]*")
     """The owner can no longer enter folders."""
     _TAKEN_RIGHTS = LazyPattern(r"-[rwxXst]+", hints="-")
+    _OWN_FILES = "name the project's own files"
     _SETUID_MODE = LazyPattern(r"0?[4-7][0-7]{3}|[ugoa]*\+[rwx]*s[rwx]*")
 
     def check_permissions(call: Call) -> Danger | None:
         if call.program not in ("chmod", "chown", "chgrp", "setfacl", "chattr", "icacls", "takeown"):
             return None
-        options, operands = split_options(
-            call.arguments, ("-m", "-x") if call.program == "setfacl" else ("--reference",)
-        )
+        is_chmod, is_acl = call.program == "chmod", call.program == "setfacl"
+        options, operands = split_options(call.arguments, ("-m", "-x") if is_acl else ("--reference",))
         is_recursive = has_flag(options, "R", "recursive") or "/t" in [word.lower() for word in operands]
-        mode, paths = (operands[0], operands[1:]) if operands and call.program != "setfacl" else ("", operands)
-        if call.program == "chmod" and (taken := [word for word in options if _TAKEN_RIGHTS.fullmatch(word)]):
-            mode, paths = taken[0], operands
-        if call.program == "chmod" and mode and paths:
-            if _SETUID_MODE.fullmatch(mode):
-                return Danger(
-                    "permissions",
-                    f"chmod {mode} lets a program run with its owner's rights",
-                    "run it as the user who needs it",
-                )
-            if _OPEN_MODE.fullmatch(mode) and (
-                is_recursive or any(call.place(path) in MACHINE for path in paths)
-            ):
-                return Danger(
-                    "permissions",
-                    f"chmod {mode} makes files writable by everyone",
-                    "use chmod u+rwX on the files that need it",
-                )
-            for path in paths:
-                if _closes(mode, path, call.place(path), is_recursive=is_recursive):
-                    return Danger(
-                        "permissions",
-                        f"chmod {mode} locks the user out of {path}",
-                        "take rights from others only (go-rwx), or name the file",
-                    )
-        for path in paths:
-            place = call.place(path)
-            if is_recursive and place in MACHINE:
-                return Danger(
-                    "permissions", f"{call.program} -R changes {place.value}", "name the project's own files"
-                )
-            if place in (Place.ROOT, Place.DEVICE) and call.program != "chattr":
-                return Danger(
-                    "permissions", f"{call.program} changes {place.value}", "name the project's own files"
+        taken = [word for word in options if is_chmod and _TAKEN_RIGHTS.fullmatch(word)]
+        mode, *paths = ("", *operands) if is_acl else (*taken[:1], *operands, "")
+        paths = [path for path in paths if path]
+        if not paths:
+            return None
+        places = [call.place(path) for path in paths]
+        if is_chmod and _SETUID_MODE.fullmatch(mode):
+            return _danger(
+                f"chmod {mode} lets a program run with its owner's rights", "run it as the user who needs it"
+            )
+        on_machine = not MACHINE.isdisjoint(places)
+        if is_chmod and _OPEN_MODE.fullmatch(mode) and (is_recursive or on_machine):
+            return _danger(
+                f"chmod {mode} makes files writable by everyone", "use chmod u+rwX on the files that need it"
+            )
+        if is_recursive and on_machine:
+            return _danger(f"{call.program} -R changes a part of the system", _OWN_FILES)
+        if call.program != "chattr" and not {Place.ROOT, Place.DEVICE}.isdisjoint(places):
+            return _danger(f"{call.program} changes a part of the system", _OWN_FILES)
+        for path, place in zip(paths, places, strict=True):
+            if is_chmod and _closes(mode, path, place, is_recursive=is_recursive):
+                return _danger(
+                    f"chmod {mode} locks the user out of {path}", "take rights from others only (go-rwx)"
                 )
         return None
+
+    def _danger(what: str, instead: str) -> Danger:
+        return Danger("permissions", what, instead)
 
     def _closes(mode: str, path: str, place: Place, *, is_recursive: bool) -> bool:
         """The files below a folder, or the project, become useless to their owner."""
@@ -3872,33 +3725,202 @@ def ralph_guard_families_permissions():
         return is_much and not is_regenerated(path) and _CLOSED_MODE.fullmatch(mode) is not None
     return locals()
 
-def ralph_guard_families_remote():
-    """Optional pack: files on other machines. What ssh runs there is judged by default, like a command here."""
+def ralph_guard_families_program_table():
+    """Programs whose words alone tell the danger, a row each: the machine, its disks, other version control, other machines, services."""
 
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    import re
+
+    _m = _module("ralph.guard.families.call"); Words = _m["Words"]; find_danger = _m["find_danger"]; read_rules = _m["read_rules"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]
+    _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); is_disk = _m["is_disk"]
 
-    _SYSTEM_TARGET = LazyPattern(r"[^:]+:/(?:(?:etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?)?")
-    _VALUED = ("-P", "-i", "-o", "-F", "-e", "--rsh", "-l", "-J", "-S", "-c", "--exclude", "--include")
-
-    def check_remote(call: Call) -> Danger | None:
-        if not call.rules.has_pack("remote"):
+    def check_program(call: Call) -> Danger | None:
+        # mkfs.ext4 is mkfs, newfs_msdos is newfs.
+        name = "mkfs" if call.program.startswith(("mkfs.", "newfs")) else call.program
+        rules = [rule for rule in _RULES.get(name, ()) if not call.rules.is_off(rule.family)]
+        if not rules:
             return None
-        options, operands = split_options(call.arguments, _VALUED)
-        short = [option for option in options if option[:2] != "--" or option == "--dry-run"]
-        if call.program == "rsync" and not has_flag(short, "n", "dry-run"):
-            if any(option.startswith(("--del", "--remove-source-files")) for option in options):
-                what = "rsync deletes files on one side"
-                return Danger("remote", what, "run it with --dry-run first and show the user")
-        elif call.program == "scp" and operands and _SYSTEM_TARGET.fullmatch(operands[-1]):
-            what = "this overwrites system files on another machine"
-            return Danger("remote", what, "copy to a home directory on that machine")
-        elif call.program == "ssh-add" and (has_flag(options, "d") or has_flag(options, "D")):
-            return Danger("remote", "this removes keys from the user's ssh agent", "leave them as they are")
-        elif call.program == "ssh-keygen" and has_flag(options, "R"):
-            return Danger("remote", "this removes a known host", "leave it as it is")
-        return None
+        options, operands = split_options(call.arguments)
+        if name != "shutdown" and any(option in ("--help", "--version", "-h") for option in options):
+            return None
+        lowered = [operand.lower() for operand in operands]
+        return find_danger(rules, Words(call, call.arguments, options, lowered))
+
+    _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
+    _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
+    """Prefixes of unit names."""
+    _KILL = words_in("9 kill sigkill")
+    _ESSENTIAL = words_in(
+        "python python2 python3 bash sh zsh java claude codex gemini ralph ssh sshd tmux screen systemd init docker dockerd containerd"
+    ) | {""}
+    _COMMON = words_in(
+        "node nodejs deno bun ruby php perl go postgres mysqld redis-server chrome chromium firefox code"
+    )
+    """Names that are too much only with a signal that cannot be handled."""
+    _ERASING = ("erase", "zero", "secureerase", "partition", "reformat")
+    """Prefixes of diskutil's verbs."""
+    _SYSTEM_TARGET = LazyPattern(r"[^:]+:/(?:(?:etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?)?")
+    _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
+
+    def _stops_vital_unit(words: Words) -> bool:
+        return words.verb in ("stop", "disable", "mask") and any(
+            unit.startswith(_VITAL_UNITS) for unit in words.operands[1:]
+        )
+
+    def _kills_everything(words: Words) -> bool:
+        arguments = words.arguments
+        everything = arguments[-1:] == ["-1"] and len(arguments) > 1
+        return everything or "1" in words.arguments
+
+    def _kills_by_common_name(words: Words) -> bool:
+        """All processes with a name that others use too, ralph and the agent among them."""
+        said = {word.lower().lstrip("-").rpartition("=")[2] for word in words.arguments}
+        common = _ESSENTIAL | _COMMON if said & _KILL else _ESSENTIAL
+        if words.call.program == "kill":
+            names = [word[1:] for word in words.operands if word.startswith(EVERYTHING)]
+        elif {"-P", "--parent"} & set(words.options):
+            return False
+        else:
+            names = [word for word in words.operands if word not in _KILL | {"term", "int", "hup"}]
+        return any(name.strip(" ^$.*").removesuffix(".exe") in common for name in names)
+
+    def _makes_powerful(words: Words) -> bool:
+        return bool({name for word in words.operands for name in word.split(",")} & _POWERFUL_GROUPS)
+
+    def _opens_firewall(words: Words) -> bool:
+        flushes = words.has("F") or words.has("X") or words.has(long="flush")
+        return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
+
+    def _names(*wanted: str) -> Callable[[Words], bool]:
+        """One of its words is one of these; Windows does not care about case."""
+        return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
+
+    _CONDITIONS: dict[str, Callable[[Words], object]] = {
+        "always": lambda words: True,
+        "named": lambda words: words.operands,
+        "now": lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
+        "run level": lambda words: words.verb in ("0", "1", "6", "s"),
+        "stopping target": lambda words: words.verb in _STOPPING_TARGETS,
+        "vital unit": _stops_vital_unit,
+        "everything": _kills_everything,
+        "any name": lambda words: any(word in (".", ".*", "") for word in words.operands),
+        "common name": _kills_by_common_name,
+        "firewall": _opens_firewall,
+        "ruleset": lambda words: words.operands[:2] == ["flush", "ruleset"],
+        "off": lambda words: words.operands[-1:] in (["disable"], ["reset"]),
+        "replaces": lambda words: words.operands and not words.has("l"),
+        "powerful": _makes_powerful,
+        "root": lambda words: "root" in words.operands,
+        "/": lambda words: "/" in words.operands,
+        "remount": lambda words: any("remount" in word for word in words.arguments),
+        "backup": lambda words: words.verb.startswith("delete"),
+        "deletes": _names("-delete", "delete"),
+        "disk": lambda words: any(map(is_disk, words.operands)),
+        "not listing": lambda words: not words.has("l", "list"),
+        "destroys": lambda words: "destroy" in words.operands,
+        "erases volume": lambda words: not {"luksformat", "lukserase", "erase"}.isdisjoint(words.operands),
+        "erases disk": lambda words: words.verb.startswith(_ERASING),
+        "erases by option": lambda words: any(
+            "security-erase" in option or "trim-sector" in option for option in words.options
+        ),
+        "drive": lambda words: re.fullmatch(r"[a-z]:", words.verb),
+        "abandons": lambda words: words.operands[:2] == ["op", "abandon"],
+        "deletes files": lambda words: any(
+            option.startswith(("--del", "--remove-source-files")) for option in words.options
+        ),
+        "wet": lambda words: not words.has("n", "dry-run"),
+        "system target": lambda words: words.operands and _SYSTEM_TARGET.fullmatch(words.operands[-1]),
+        "zone transfer": lambda words: "axfr" in words.operands,
+        "takes servers out": lambda words: re.search(
+            r"(?m)^\s*(?:disable|shutdown|del)\b", words.call.input_text
+        ),
+        "stops": lambda words: not {"-st", "-sf", "stop", "quit", "disable", "mask"}.isdisjoint(words.arguments),
+        "settings": lambda words: any(word.startswith("/etc/") for word in words.operands),
+        "boot entry": _names("/set", "/delete", "/deletevalue"),
+    }
+    _ADVICE = {
+        "ask": "ask the user to do it",
+        "image": "work on an image file inside the project",
+        "snapshot": "take a snapshot and ask the user",
+        "commit": "commit the work first, or ask the user",
+        "dry": "run it with --dry-run first and show the user",
+        "home": "copy to a home directory on that machine",
+        "leave": "leave them as they are",
+        "own": "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
+    }
+    _RULES = read_rules(
+        """
+system :: shutdown reboot halt poweroff :: now :: {program} stops the machine :: ask
+system :: init telinit :: run level :: this changes the run level and stops the machine :: ask
+system :: systemctl :: stopping target :: systemctl {verb} stops the machine :: ask
+system :: systemctl :: vital unit :: systemctl {verb} of this unit may lock everyone out :: ask
+system :: kill :: everything :: this kills every process, or the first one :: ask
+system :: pkill killall skill :: -u :: this kills all of a user's processes :: ask
+system :: pkill :: any name :: this kills all of a user's processes :: ask
+system :: kill pkill killall skill :: common name :: this kills every program of that name, also those of others :: own
+system :: killall5 :: always :: this kills all processes :: ask
+system :: iptables ip6tables ebtables :: firewall :: this removes the firewall's rules or cuts off the network :: ask
+system :: nft :: ruleset :: this removes the firewall's rules :: ask
+system :: ufw :: off :: this opens the machine to the network :: ask
+system :: crontab :: replaces :: this replaces every scheduled job :: ask
+system :: crontab :: -r :: this deletes every scheduled job :: ask
+system :: userdel deluser groupdel delgroup :: named :: {program} deletes an account :: ask
+system :: usermod adduser useradd gpasswd :: powerful :: this gives an account administrator rights :: ask
+system :: passwd :: -d :: this removes an account's password :: ask
+system :: passwd :: root :: this changes an account's password :: ask
+system :: chpasswd :: always :: this changes passwords :: ask
+system :: dscl :: deletes :: this deletes an account :: ask
+system :: swapoff :: -a :: swapoff -a may freeze the machine :: ask
+system :: umount :: -a :: this unmounts every file system :: ask
+system :: umount :: / :: this unmounts every file system :: ask
+system :: mount :: remount :: remounting a system directory may stop the machine :: ask
+system :: setenforce :: 0/permissive :: this turns off SELinux :: ask
+system :: csrutil :: disable :: this turns off the system's protection :: ask
+system :: spctl :: --master-disable :: this turns off the system's protection :: ask
+system :: nvram :: -c :: this clears the firmware's settings :: ask
+system :: tmutil :: backup :: this deletes backups :: ask
+system :: modprobe :: -r/--remove :: this takes a driver away from the running machine :: ask
+system :: rmmod :: named :: this may stop the machine from working :: ask
+system :: efibootmgr :: -B :: this may stop the machine from starting :: ask
+system :: history :: -c :: history -c deletes the user's shell history :: ask
+system :: history :: -d :: history -d deletes from the user's shell history :: ask
+system :: vssadmin :: deletes :: this deletes the system's backups :: ask
+system :: bcdedit :: boot entry :: this changes how the system starts :: ask
+system :: reg :: deletes :: this deletes registry keys :: ask
+system :: stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
+files :: mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
+files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not listing :: {program} changes the partitions of a disk :: image
+files :: pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
+files :: zfs zpool :: destroys :: {program} destroy cannot be undone :: snapshot
+files :: cryptsetup :: erases volume :: cryptsetup destroys the data on the volume :: image
+files :: diskutil :: erases disk :: diskutil {verb} erases a disk :: image
+files :: hdparm :: erases by option :: hdparm erases the disk :: image
+files :: nvme :: format/sanitize :: nvme {verb} erases the disk :: image
+files :: format :: drive :: format erases {verb} :: image
+files :: badblocks :: -w :: badblocks -w overwrites the disk :: image
+git :: hg :: strip/purge/rollback :: hg {verb} discards changes :: commit
+git :: hg :: revert & -a/--all :: hg revert discards changes :: commit
+git :: hg :: update/up/checkout/co & -C/--clean :: hg {verb} discards changes :: commit
+git :: svn :: revert & -R/--recursive :: svn revert discards changes :: commit
+git :: svn :: cleanup & --remove-unversioned :: svn cleanup removes files :: commit
+git :: jj :: abandons :: jj op abandon discards changes :: commit
+remote :: rsync :: remote pack & deletes files & wet :: rsync deletes files on one side :: dry
+remote :: scp :: remote pack & system target :: this overwrites system files on another machine :: home
+remote :: ssh-add :: remote pack & -d :: this removes keys from the user's ssh agent :: leave
+remote :: ssh-add :: remote pack & -D :: this removes keys from the user's ssh agent :: leave
+remote :: ssh-keygen :: remote pack & -R :: this removes a known host :: leave
+services :: nsupdate :: services pack :: this changes or copies a DNS zone :: ask
+services :: dig :: services pack & zone transfer :: this changes or copies a DNS zone :: ask
+services :: socat :: services pack & takes servers out :: this takes servers out of service :: ask
+services :: service systemctl rc-service :: services pack & stops :: this stops a service :: ask
+services :: haproxy nginx traefik :: services pack & stops :: this stops {program} :: ask
+services :: rm :: services pack & settings :: this removes a service's settings :: ask
+""",
+        _CONDITIONS,
+        _ADVICE,
+    )
     return locals()
 
 def ralph_guard_families_secrets():
@@ -4053,8 +4075,6 @@ def ralph_guard_families_secrets():
 def ralph_guard_families_services():
     """Services behind HTTP. By default: deleting on a public host. The pack: any deletion, stopping services, client code."""
 
-    import re
-
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.options"); is_only_asking = _m["is_only_asking"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
@@ -4078,20 +4098,9 @@ def ralph_guard_families_services():
             return _check_request(call)
         if not call.rules.has_pack("services"):
             return None
-        what = ""
-        if call.program == "nsupdate" or (call.program == "dig" and "axfr" in map(str.lower, words)):
-            what = "this changes or copies a DNS zone"
-        elif call.program == "socat" and re.search(r"(?m)^\s*(?:disable|shutdown|del)\b", call.input_text):
-            what = "this takes servers out of service"
-        elif call.program in ("service", "systemctl", "rc-service") and {"stop", "disable", "mask"} & set(words):
-            what = "this stops a service"
-        elif call.program in ("haproxy", "nginx", "traefik") and {"-st", "-sf", "stop", "quit"} & set(words):
-            what = f"this stops {call.program}"
-        elif call.program == "rm" and any(word.startswith("/etc/") for word in words):
-            what = "this removes a service's settings"
-        elif call.program not in _TEXT_SHOWERS and _CLIENT_CODE.search(" ".join((call.program, *words))):
-            what = "this deletes a service's data"
-        return Danger("services", what, _ASK) if what else None
+        if call.program not in _TEXT_SHOWERS and _CLIENT_CODE.search(" ".join((call.program, *words))):
+            return Danger("services", "this deletes a service's data", _ASK)
+        return None
 
     def _check_request(call: Call) -> Danger | None:
         words = call.arguments
@@ -4106,152 +4115,16 @@ def ralph_guard_families_services():
         return None
     return locals()
 
-def ralph_guard_families_system():
-    """The machine itself: power, processes, accounts, firewall, scheduled jobs."""
-
-    _m = _module("ralph.guard.families.call"); Words = _m["Words"]; find_danger = _m["find_danger"]; read_rules = _m["read_rules"]
-    _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]
-    _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
-
-    def check_system(call: Call) -> Danger | None:
-        rules = _RULES_OF_PROGRAM.get(call.program)
-        if rules is None:
-            return None
-        options, operands = split_options(call.arguments)
-        asks_for_help = any(option in ("--help", "--version", "-h", "-V") for option in options)
-        if asks_for_help and call.program != "shutdown":
-            return None
-        lowered = [operand.lower() for operand in operands]
-        return find_danger("system", rules, Words(call, call.arguments, options, lowered))
-
-    _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
-    _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
-    """Prefixes of unit names."""
-    _KILL = words_in("9 kill sigkill")
-    _ESSENTIAL = words_in(
-        "python python2 python3 bash sh zsh java claude codex gemini ralph ssh sshd tmux screen systemd init docker dockerd containerd"
-    ) | {""}
-    _COMMON = words_in(
-        "node nodejs deno bun ruby php perl go postgres mysqld redis-server chrome chromium firefox code"
-    )
-    """Names that are too much only with a signal that cannot be handled."""
-    _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
-
-    def _stops_vital_unit(words: Words) -> bool:
-        return words.verb in ("stop", "disable", "mask") and any(
-            unit.startswith(_VITAL_UNITS) for unit in words.operands[1:]
-        )
-
-    def _kills_everything(words: Words) -> bool:
-        arguments = words.arguments
-        everything = arguments[-1:] == ["-1"] and len(arguments) > 1
-        return everything or "1" in words.arguments
-
-    def _kills_by_common_name(words: Words) -> bool:
-        """All processes with a name that others use too, ralph and the agent among them."""
-        said = {word.lower().lstrip("-").rpartition("=")[2] for word in words.arguments}
-        common = _ESSENTIAL | _COMMON if said & _KILL else _ESSENTIAL
-        if words.call.program == "kill":
-            names = [word[1:] for word in words.operands if word.startswith(EVERYTHING)]
-        elif {"-P", "--parent"} & set(words.options):
-            return False
-        else:
-            names = [word for word in words.operands if word not in _KILL | {"term", "int", "hup"}]
-        return any(name.strip(" ^$.*").removesuffix(".exe") in common for name in names)
-
-    def _makes_powerful(words: Words) -> bool:
-        return bool({name for word in words.operands for name in word.split(",")} & _POWERFUL_GROUPS)
-
-    def _opens_firewall(words: Words) -> bool:
-        flushes = words.has("F") or words.has("X") or words.has(long="flush")
-        return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
-
-    def _names(*wanted: str) -> Callable[[Words], bool]:
-        """One of its words is one of these; Windows does not care about case."""
-        return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
-
-    _CONDITIONS: dict[str, Callable[[Words], object]] = {
-        "always": lambda words: True,
-        "named": lambda words: words.operands,
-        "now": lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
-        "run level": lambda words: words.verb in ("0", "1", "6", "s"),
-        "stopping target": lambda words: words.verb in _STOPPING_TARGETS,
-        "vital unit": _stops_vital_unit,
-        "everything": _kills_everything,
-        "any name": lambda words: any(word in (".", ".*", "") for word in words.operands),
-        "common name": _kills_by_common_name,
-        "firewall": _opens_firewall,
-        "ruleset": lambda words: words.operands[:2] == ["flush", "ruleset"],
-        "off": lambda words: words.operands[-1:] in (["disable"], ["reset"]),
-        "replaces": lambda words: words.operands and not words.has("l"),
-        "powerful": _makes_powerful,
-        "root": lambda words: "root" in words.operands,
-        "/": lambda words: "/" in words.operands,
-        "remount": lambda words: any("remount" in word for word in words.arguments),
-        "backup": lambda words: words.verb.startswith("delete"),
-        "deletes": _names("-delete", "delete"),
-        "boot entry": _names("/set", "/delete", "/deletevalue"),
-    }
-    _ADVICE = {
-        "ask": "ask the user to do it",
-        "own": "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
-    }
-    _RULES_OF_PROGRAM = read_rules(
-        """
-shutdown reboot halt poweroff :: now :: {program} stops the machine :: ask
-init telinit :: run level :: this changes the run level and stops the machine :: ask
-systemctl :: stopping target :: systemctl {verb} stops the machine :: ask
-systemctl :: vital unit :: systemctl {verb} of this unit may lock everyone out :: ask
-kill :: everything :: this kills every process, or the first one :: ask
-pkill killall skill :: -u :: this kills all of a user's processes :: ask
-pkill :: any name :: this kills all of a user's processes :: ask
-kill pkill killall skill :: common name :: this kills every program of that name, also those of others :: own
-killall5 :: always :: this kills all processes :: ask
-iptables ip6tables ebtables :: firewall :: this removes the firewall's rules or cuts off the network :: ask
-nft :: ruleset :: this removes the firewall's rules :: ask
-ufw :: off :: this opens the machine to the network :: ask
-crontab :: replaces :: this replaces every scheduled job :: ask
-crontab :: -r :: this deletes every scheduled job :: ask
-userdel deluser groupdel delgroup :: named :: {program} deletes an account :: ask
-usermod adduser useradd gpasswd :: powerful :: this gives an account administrator rights :: ask
-passwd :: -d :: this removes an account's password :: ask
-passwd :: root :: this changes an account's password :: ask
-chpasswd :: always :: this changes passwords :: ask
-dscl :: deletes :: this deletes an account :: ask
-swapoff :: -a :: swapoff -a may freeze the machine :: ask
-umount :: -a :: this unmounts every file system :: ask
-umount :: / :: this unmounts every file system :: ask
-mount :: remount :: remounting a system directory may stop the machine :: ask
-setenforce :: 0 :: this turns off SELinux :: ask
-setenforce :: permissive :: this turns off SELinux :: ask
-csrutil :: disable :: this turns off the system's protection :: ask
-spctl :: --master-disable :: this turns off the system's protection :: ask
-nvram :: -c :: this clears the firmware's settings :: ask
-tmutil :: backup :: this deletes backups :: ask
-modprobe :: -r/--remove :: this takes a driver away from the running machine :: ask
-rmmod :: named :: this may stop the machine from working :: ask
-efibootmgr :: -B :: this may stop the machine from starting :: ask
-history :: -c :: history -c deletes the user's shell history :: ask
-history :: -d :: history -d deletes from the user's shell history :: ask
-vssadmin :: deletes :: this deletes the system's backups :: ask
-bcdedit :: boot entry :: this changes how the system starts :: ask
-reg :: deletes :: this deletes registry keys :: ask
-stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
-""",
-        _CONDITIONS,
-        _ADVICE,
-    )
-    return locals()
-
 def ralph_guard_git_call():
     """A git call taken apart: global options, inline configuration, subcommand and its words."""
 
     from typing import NamedTuple
 
-    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); read_own_words = _m["read_own_words"]; words_in = _m["words_in"]
 
-    _GIT_VALUED = words_in("-C --git-dir --work-tree --namespace --super-prefix --exec-path --attr-source")
+    _VALUED = words_in(
+        "-c -C --config-env --git-dir --work-tree --namespace --super-prefix --exec-path --attr-source"
+    )
 
     class GitWords(NamedTuple):
         subcommand: str
@@ -4263,57 +4136,17 @@ def ralph_guard_git_call():
         """Keys whose value ``--config-env`` takes from a variable."""
 
     def read_git(words: list[str]) -> GitWords:
-        config: dict[str, str] = {}
-        from_environment: list[str] = []
-        directory = ""
-        at = 0
-        while at < len(words):
-            word = words[at]
-            following = words[at + 1] if at + 1 < len(words) else ""
-            if word == "-c":
-                _add_setting(config, following)
-                at += 2
-            elif word.startswith("-c") and not word.startswith("--"):
-                _add_setting(config, word[2:])
-                at += 1
-            elif word == "--config-env":
-                from_environment.append(following.partition("=")[0].lower())
-                at += 2
-            elif word.startswith("--config-env="):
-                from_environment.append(word.partition("=")[2].partition("=")[0].lower())
-                at += 1
-            elif word in _GIT_VALUED:
-                directory = following if word == "-C" else directory
-                at += 2
-            elif word.startswith("-C"):
-                directory = word[2:]
-                at += 1
-            elif word.startswith("-"):
-                at += 1
-            else:
-                break
-        rest = words[at:]
-        return GitWords(rest[0].lower() if rest else "", rest[1:], config, directory, from_environment)
-
-    def _add_setting(config: dict[str, str], setting: str) -> None:
-        key, _, value = setting.partition("=")
-        config[key.lower()] = value
-
-    def settings_from_environment(environment: Mapping[str, str]) -> dict[str, str] | None:
-        """What ``GIT_CONFIG_COUNT``, ``…_KEY_n`` and ``…_VALUE_n`` set; None if that cannot be read."""
-        count = environment.get("GIT_CONFIG_COUNT")
-        if count is None:
-            return {}
-        if not count.isdigit() or int(count) > 100:
-            return None
-        config: dict[str, str] = {}
-        for number in range(int(count)):
-            key = environment.get(f"GIT_CONFIG_KEY_{number}")
-            value = environment.get(f"GIT_CONFIG_VALUE_{number}")
-            if not key or value is None or UNKNOWN in key or INPUT in key:
-                return None
-            config[key.lower()] = value
-        return config
+        own = read_own_words(words, _VALUED)
+        config = {
+            key.lower(): value for key, _, value in (setting.partition("=") for setting in own.values("-c"))
+        }
+        return GitWords(
+            own.command[0].lower() if own.command else "",
+            own.command[1:],
+            config,
+            "".join(own.values("-C")[-1:]),
+            [setting.partition("=")[0].lower() for setting in own.values("--config-env")],
+        )
     return locals()
 
 def ralph_guard_guard():
@@ -4416,9 +4249,9 @@ def ralph_guard_judgement():
         def has_pack(self, pack: str) -> bool:
             return pack in self.packs or "all" in self.packs
 
-        def allows_family(self, family: str) -> bool:
-            """Switched off by its name alone."""
-            return family in self.allow
+        def is_off(self, family: str) -> bool:
+            """Switched off by its name alone; the core cannot be."""
+            return family in self.allow and family in PACKS
 
     DEFAULT_RULES = GuardRules()
     return locals()
@@ -4529,6 +4362,7 @@ def ralph_guard_options():
     """Reading a program's words: options, operands, verbs."""
 
     import shlex
+    from typing import NamedTuple
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
 
@@ -4565,22 +4399,62 @@ def ralph_guard_options():
                 operands.append(word)
         return options, operands
 
-    def words_after_options(
-        words: list[str], valued: Collection[str], *, skips_assignments: bool = False
-    ) -> list[str]:
-        """The words after a wrapper's own options: the command that it runs."""
+    class OwnWords(NamedTuple):
+        """A program's words up to the command that it runs."""
+
+        options: list[tuple[str, str]]
+        """Names and values; a variable that it sets has no name, and the assignment as value."""
+        command: list[str]
+
+        def values(self, *names: str) -> list[str]:
+            return [value for name, value in self.options if name in names]
+
+    def read_own_words(
+        words: list[str],
+        valued: Collection[str] = (),
+        *,
+        last: Collection[str] = (),
+        takes_assignments: bool = False,
+    ) -> OwnWords:
+        """As getopt reads them: ``-xI{}`` is ``-x -I {}``. After ``--`` and an option of ``last``, the command begins."""
+        options: list[tuple[str, str]] = []
         at = 0
         while at < len(words):
             word = words[at]
+            at += 1
             if word == "--":
-                return words[at + 1 :]
-            if skips_assignments and is_assignment(word):
-                at += 1
-            elif word.startswith("-") and word != "-":
-                at += 2 if word in valued else 1
-            else:
                 break
-        return words[at:]
+            if takes_assignments and is_assignment(word):
+                options.append(("", word))
+                continue
+            if not word.startswith("-") or word == "-":
+                at -= 1
+                break
+            name, value, needs_value = _read_option(word, valued)
+            if needs_value:
+                value = "".join(words[at : at + 1])
+                at += 1
+            options.append((name, value))
+            if name in last:
+                break
+        return OwnWords(options, words[at:])
+
+    def _read_option(word: str, valued: Collection[str]) -> tuple[str, str, bool]:
+        """Its name, its value, and whether the value is the next word."""
+        if word in valued:
+            return word, "", True
+        if word.startswith("--"):
+            name, _, value = word.partition("=")
+            return name, value, False
+        for at, letter in enumerate(word[1:], start=2):
+            if f"-{letter}" in valued:
+                return f"-{letter}", word[at:], not word[at:]
+            if not letter.isalnum():
+                break
+        return word, "", False
+
+    def words_after_options(words: list[str], valued: Collection[str]) -> list[str]:
+        return read_own_words(words, valued).command
 
     def is_assignment(word: str) -> bool:
         name, equals, _ = word.partition("=")
@@ -4951,13 +4825,10 @@ def ralph_guard_programs_builtins():
 def ralph_guard_programs_carriers():
     """Programs that run commands on many things: find, xargs, parallel."""
 
-    import re
-    from typing import NamedTuple
-
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; MAX_PARALLEL_VALUES = _m["MAX_PARALLEL_VALUES"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]; is_partly_opaque = _m["is_partly_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; split_words = _m["split_words"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; read_own_words = _m["read_own_words"]; split_options = _m["split_options"]; split_words = _m["split_words"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); Place = _m["Place"]; is_regenerated = _m["is_regenerated"]; join_path = _m["join_path"]
     _m = _module("ralph.guard.program_lists"); SHELLS = _m["SHELLS"]
     _m = _module("ralph.guard.shell.listings"); read_fd = _m["read_fd"]; read_find = _m["read_find"]
@@ -5023,22 +4894,19 @@ def ralph_guard_programs_carriers():
 
     def read_xargs(arguments: list[str]) -> list[str]:
         """The command with ``INPUT`` where the words from stdin go."""
-        placeholder = ""
-        command = words_after_options(arguments, _XARGS_VALUED)
-        own = arguments[: len(arguments) - len(command)]
-        for number, word in enumerate(own):
-            if word in ("-I", "-J") and number + 1 < len(own):
-                placeholder = own[number + 1]
-            elif word.startswith(("-I", "-J")) and len(word) > 2:
-                placeholder = word[2:]
-            elif word in ("-i", "--replace"):
-                placeholder = "{}"
-            elif word.startswith(("-i", "--replace=")):
-                placeholder = (word.partition("=")[2] if word.startswith("--") else word[2:]) or "{}"
+        own = read_own_words(arguments, _XARGS_VALUED)
+        command = own.command
+        placeholder = "".join(own.values("-I", "-J")[-1:])
+        old_form = [
+            (value if name == "--replace" else name[2:]) or "{}"
+            for name, value in own.options
+            if name.startswith(("-i", "--replace"))
+        ]
         if not command:
             return ["echo", INPUT]
-        is_old_form = any(word.startswith(("-i", "--replace")) for word in own)
-        if placeholder and (not is_old_form or any(placeholder in word for word in command)):
+        if old_form and any(old_form[0] in word for word in command):
+            placeholder = old_form[0]
+        if placeholder:
             return [word.replace(placeholder, INPUT) for word in command]
         return [*command, INPUT]
 
@@ -5069,13 +4937,6 @@ def ralph_guard_programs_carriers():
             and base_name(words[number - 2]) in SHELLS
         )
 
-    class ParallelCall(NamedTuple):
-        commands: list[list[str]]
-        is_dry: bool
-        reads_commands: bool
-        """Without a command, it runs what comes on stdin."""
-        directory: str
-
     _PARALLEL_VALUED = words_in(
         "-j -n -N -L -I -a -S -C -E -P -s --jobs --max-args --max-replace-args --results --joblog --delay "
         "--timeout --retries --arg-file --colsep --workdir --wd --tmpdir --sshlogin --halt --load --memfree "
@@ -5084,37 +4945,22 @@ def ralph_guard_programs_carriers():
     )
     _PARALLEL_PLACES = LazyPattern(r"\{(?:\d+|[.#%/]|//|/\.|\d+[./]+)?\}")
 
-    def read_parallel(arguments: list[str], given: list[str]) -> ParallelCall:
-        separators = [number for number, word in enumerate(arguments) if re.fullmatch(r":::\+?|::::\+?", word)]
-        before = arguments[: separators[0]] if separators else arguments
-        values: list[str] = []
-        from_file = False
-        for start, end in zip(separators, [*separators[1:], len(arguments)], strict=False):
-            if arguments[start].startswith("::::"):
-                from_file = True
-            values += arguments[start + 1 : end]
-        if from_file or not separators:
-            values = given if given and not from_file else [INPUT]
-        command = words_after_options(before, _PARALLEL_VALUED)
-        own = before[: len(before) - len(command)]
-        directory = ""
-        for number, word in enumerate(own):
-            if word in ("--workdir", "--wd") and number + 1 < len(own):
-                directory = own[number + 1]
-            elif word.startswith(("--workdir=", "--wd=")):
-                directory = word.partition("=")[2]
-        is_dry = any(word in ("--dry-run", "--dryrun", "--dry") for word in own)
-        rewrites = any(word == "--rpl" or word.startswith("--rpl=") for word in own) or any(
-            "{=" in word for word in command
+    def read_parallel(arguments: list[str], given: list[str]) -> list[list[str]] | None:
+        """The commands that it runs; None if they are not known."""
+        separators = [number for number, word in enumerate(arguments) if word.startswith(":::")]
+        own = read_own_words(arguments[: separators[0]] if separators else arguments, _PARALLEL_VALUED)
+        names = {name for name, _ in own.options}
+        if not names.isdisjoint(words_in("--dry-run --dryrun --dry --version --help --citation")):
+            return []
+        values = (
+            [word for word in arguments[separators[0] :] if not word.startswith(":::")] if separators else given
         )
-        if not command and any(word in ("--version", "--help", "-V", "-h", "--citation") for word in own):
-            return ParallelCall([], True, False, directory)
-        if not command:
-            return ParallelCall(
-                [[value] for value in values if value != INPUT], is_dry, INPUT in values, directory
-            )
-        commands = [_fill(command, value) for value in values[:MAX_PARALLEL_VALUES] or ["x"]]
-        return ParallelCall(commands, is_dry, rewrites or len(values) > MAX_PARALLEL_VALUES, directory)
+        if any(word.startswith("::::") for word in arguments):  # their words are in files
+            values = []
+        rewrites = "--rpl" in names or any("{=" in word for word in own.command)
+        if rewrites or len(values) > MAX_PARALLEL_VALUES or not (own.command or values):
+            return None
+        return [_fill(own.command, value) for value in values or [INPUT]]
 
     def _fill(command: list[str], value: str) -> list[str]:
         if any(_PARALLEL_PLACES.search(word) for word in command):
@@ -5122,14 +4968,13 @@ def ralph_guard_programs_carriers():
         return [*command, value]
 
     def start_parallel(walk: Walk, start: Start) -> None:
-        parallel = read_parallel(start.words[1:], _values_of(start))
-        if parallel.reads_commands:
+        commands = read_parallel(start.words[1:], _values_of(start))
+        if commands is None:
             refuse_hidden("parallel runs commands from stdin")
-        if parallel.is_dry:
-            return
-        cwd = start.scope.cwd
-        for command in parallel.commands:
-            _start_each(walk, start, command, join_path(cwd, parallel.directory) if parallel.directory else cwd)
+        folder = value_of_option(start.words[1:], ("--workdir", "--wd"))
+        cwd = join_path(start.scope.cwd, folder) if folder else start.scope.cwd
+        for command in commands:
+            _start_each(walk, start, command, cwd)
     return locals()
 
 def ralph_guard_programs_code():
@@ -5139,11 +4984,10 @@ No parser of any of these languages: it looks for the calls that start processes
 strings in them.
 """
 
-    import base64
-    import binascii
     import re
     from typing import NamedTuple
 
+    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_ARGUMENT_CHARS = _m["MAX_ARGUMENT_CHARS"]; MAX_SEARCHED_CHARS = _m["MAX_SEARCHED_CHARS"]; MAX_TEXT_CHARS = _m["MAX_TEXT_CHARS"]; TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
@@ -5189,7 +5033,7 @@ strings in them.
         r"`([^`]+)`|%x[({\[|!]([^)}\]|!]+)[)}\]|!]|qx\s*[({/|!\[]([^)}/|!\]]+)[)}/|!\]]", hints="` %x qx"
     )
     _DECODED = LazyPattern(
-        r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"']([A-Za-z0-9+/=]{8,})[\"']",
+        r"(?:b64decode|atob|decode64|base64_decode|from)\s*\(\s*b?[\"'][A-Za-z0-9+/=]{8,}[\"']",
         hints="decode atob from",
     )
     _FETCH = LazyPattern(
@@ -5197,7 +5041,7 @@ strings in them.
         r"|Net::HTTP|LWP::Simple|file_get_contents\s*\(\s*[\"']https?:)",
         hints="url requests http session client fetch axios URI open-uri Net:: LWP file_get_contents",
     )
-    _RUNS_TEXT = LazyPattern(
+    RUNS_TEXT = LazyPattern(
         r"(?<![\w.])(?:exec|eval|new\s+Function|instance_eval)\s*\(|\(\s*eval\s*\)", hints="exec eval Function"
     )
     _CONNECTION = LazyPattern(r"(?i)socket|fsockopen|net\.connect")
@@ -5206,6 +5050,16 @@ strings in them.
         hints="fork",
     )
     _REVERSE_SHELL = LazyPattern(r"dup2\s*\(|pty\.spawn|/bin/(?:ba)?sh", hints="dup2 pty.spawn /bin/")
+    _READ_FIRST = "save it to a file and read it before you run it"
+    _SIGNS = (
+        (
+            (_CONNECTION, _REVERSE_SHELL),
+            Danger("network", "this code gives another machine a shell", "use a client that the user named"),
+        ),
+        ((RUNS_TEXT, _FETCH), Danger("network", "this code runs what it downloads", _READ_FIRST)),
+        ((RUNS_TEXT, _DECODED), Danger("hidden", "this code runs what it decodes", "write it out in full")),
+        ((_FORK_BOMB,), Danger("system", "this starts processes endlessly", "start only as many as needed")),
+    )
     _AWK_SYSTEM = LazyPattern(r"system\s*\(([^)]*)\)", hints="system")
     _AWK_PIPE = LazyPattern(r"\"((?:[^\"\\]|\\.)*)\"\s*\|&?\s*getline|\|&?\s*\"((?:[^\"\\]|\\.)*)\"", hints="|")
 
@@ -5224,55 +5078,46 @@ strings in them.
         removed_files: list[str]
         emptied_files: list[str]
         written_files: list[str]
-        nested_code: list[str]
-        """Code in an encoding, made readable."""
-        gives_shell_away: bool = False
-        """A socket becomes the input and output of a shell."""
-        runs_fetched: bool = False
-        """What another machine answers is run."""
-        runs_input: bool = False
-        """What comes on stdin is run."""
-        forks_endlessly: bool = False
 
     _FROM_SHELL = frozenset(["ruby", "perl", "php"])
 
+    def strip_comments(code: str) -> str:
+        return re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code[:MAX_TEXT_CHARS])
+
     def read_code(language: str, code: str) -> FoundInCode:
-        code = code[:MAX_TEXT_CHARS]
-        found = FoundInCode([], [], [], [], [], [], [])
+        found = FoundInCode([], [], [], [], [], [])
         if language == "awk":
             return _read_awk(code, found)
-        without_comments = re.sub(r"(?m)^[ \t]*(?:#|//).*$", "", code)
-        arguments = _Arguments(without_comments)
-        for call in _PROCESS_CALL.finditer(without_comments):
-            strings = strings_in(arguments.of_call(call.end()))
+        arguments = _Arguments(code)
+        for call in _PROCESS_CALL.finditer(code):
+            argument = arguments.of_call(call.end())
+            strings = strings_in(argument)
             if strings:
-                found.scripts.append(strings[0])
+                found.scripts.append(UNKNOWN if _DECODED.search(argument) else strings[0])
                 if len(strings) > 1:
                     found.calls.append(strings)
         if language in _FROM_SHELL:
-            for quoted in _SHELL_QUOTES.finditer(without_comments):
+            for quoted in _SHELL_QUOTES.finditer(code):
                 found.scripts.append(next(text for text in quoted.groups() if text))
-        paths = CodePaths(without_comments)
+        paths = CodePaths(code)
         is_temporary = any(word in code for word in ("tempfile", "mkdtemp", "mktmpdir"))
-        for call in _TREE_REMOVAL.finditer(without_comments):
+        for call in _TREE_REMOVAL.finditer(code):
             argument = arguments.of_call(call.end())
             removed = paths.of(first_argument(argument))
             if _NEEDS_RECURSIVE.match(call[0]) and "recursive" not in argument:
                 found.removed_files.extend(removed)
             else:
                 found.removed_trees.extend(path for path in removed if not (is_temporary and path == UNKNOWN))
-        for call in _FILE_REMOVAL.finditer(without_comments):
+        for call in _FILE_REMOVAL.finditer(code):
             argument = call[1] or arguments.of_call(call.end())
-            if call[0].startswith("Path") and not _UNLINKS.match(
-                without_comments, call.end() + len(argument) + 1
-            ):
+            if call[0].startswith("Path") and not _UNLINKS.match(code, call.end() + len(argument) + 1):
                 continue
             found.removed_files.extend(paths.of(first_argument(argument)))
-        if _UNLINK_EACH.search(without_comments):
+        if _UNLINK_EACH.search(code):
             found.removed_files.extend(paths.listed())
-        for call in _EMPTIED.finditer(without_comments):
+        for call in _EMPTIED.finditer(code):
             found.emptied_files.append(next(text for text in call.groups() if text))
-        for call in _OPENED.finditer(without_comments):
+        for call in _OPENED.finditer(code):
             strings = strings_in(arguments.of_call(call.end()))
             if strings and (
                 "write" in call[0]
@@ -5280,13 +5125,12 @@ strings in them.
                 or any(re.fullmatch(r"[wax+b]+", text) and "w" in text for text in strings[1:])
             ):
                 found.written_files.append(strings[0])
-        for packed in _DECODED.finditer(code):
-            found.nested_code.extend(_unpack(packed[1]))
-        return found._replace(
-            gives_shell_away=bool(_CONNECTION.search(code) and _REVERSE_SHELL.search(code)),
-            runs_fetched=bool(_FETCH.search(without_comments) and _RUNS_TEXT.search(without_comments)),
-            runs_input="stdin" in code and bool(_RUNS_TEXT.search(without_comments)),
-            forks_endlessly=bool(_FORK_BOMB.search(without_comments)),
+        return found
+
+    def danger_in_code(code: str) -> Danger | None:
+        """What needs no look at names: the code runs what it fetches, gives a shell away, or forks without end."""
+        return next(
+            (danger for patterns, danger in _SIGNS if all(pattern.search(code) for pattern in patterns)), None
         )
 
     def _read_awk(code: str, found: FoundInCode) -> FoundInCode:
@@ -5335,12 +5179,6 @@ strings in them.
             if self._left < 0:
                 raise TooComplex(TOO_MANY_PARTS)
 
-    def _unpack(packed: str) -> list[str]:
-        try:
-            return [base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")]
-        except (ValueError, binascii.Error):
-            return []
-
     def looks_like_commands(program: str, text: str) -> bool:
         """A here-document for a program that we do not know: is it a script?"""
         return program not in TEXT_TOOLS and _COMMAND_LINE.search(text) is not None
@@ -5354,6 +5192,7 @@ def ralph_guard_programs_code_paths():
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_PATH_CHARS_IN_CODE = _m["MAX_PATH_CHARS_IN_CODE"]; MAX_PATHS_IN_CODE = _m["MAX_PATHS_IN_CODE"]
     _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.options"); words_in = _m["words_in"]
     _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
 
     STRING = LazyPattern(
@@ -5389,37 +5228,9 @@ def ralph_guard_programs_code_paths():
         rf"[bfru]{{0,2}}(?:{STRING.text})|[$@]?[A-Za-z_][\w.]*|\.\w+|[/+,\ue010-\ue012]", re.DOTALL
     )
     _INTERPOLATED = LazyPattern(r"[$#]?\{([^{}]*)\}")
-    _SAID = frozenset(
-        [
-            "Path",
-            "PurePath",
-            "Pathname",
-            "path",
-            "join",
-            "str",
-            "String",
-            "resolve",
-            "absolute",
-            "abspath",
-            "realpath",
-            "normpath",
-            "expanduser",
-            "expand_path",
-            "as_posix",
-            "new",
-            "to_s",
-            "require",
-            "fs",
-            "os",
-            "File",
-            "pathlib",
-            "posixpath",
-            "true",
-            "false",
-            "True",
-            "False",
-            "None",
-        ]
+    _SAID = words_in(
+        "Path PurePath Pathname path join str String resolve absolute abspath realpath normpath expanduser expand_path as_posix new"
+        " to_s require fs os File pathlib posixpath true false True False None"
     )
     """Names that leave a path as it is."""
     _ASSIGNMENT = LazyPattern(r"[$@]?\b(\w+)\s*=(?![=>~])\s*([^\n;]+)")
@@ -5561,13 +5372,12 @@ def ralph_guard_programs_code_paths():
 def ralph_guard_programs_containers():
     """Containers: what runs inside is judged where it touches this machine, through mounts, or the data of a database."""
 
-    import re
     from typing import NamedTuple
 
     _m = _module("ralph.guard.families.containers"); ENGINES = _m["ENGINES"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; read_own_words = _m["read_own_words"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); Place = _m["Place"]; join_path = _m["join_path"]
     _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
     _m = _module("ralph.guard.walk"); DangerFound = _m["DangerFound"]; Start = _m["Start"]; refuse = _m["refuse"]
@@ -5642,41 +5452,19 @@ def ralph_guard_programs_containers():
             rest = words_after_options(rest[1:], _GLOBAL_VALUED)
         if not rest or rest[0] not in _VERBS:
             return None
-        rest = _unbundle(rest[1:])
-        after = words_after_options(rest, _VALUED)
-        own = rest[: len(rest) - len(after)]
-        options = list(zip(own, [*own[1:], ""], strict=False))
-        command = after[1:]
+        own = read_own_words(rest[1:], _VALUED)
+        image, command = "".join(own.command[:1]), own.command[1:]
         if program not in ENGINES and command[:1] == ["--"]:
             command = command[1:]
-        image = base_name(after[0]).partition(":")[0] if after else ""
-        entry = _values(options, ("--entrypoint",)) or (["git"] if image == "git" else [])
+        is_git = base_name(image).partition(":")[0] == "git"
+        entry = own.values("--entrypoint") or (["git"] if is_git else [])
         mounts = [
             mount
-            for value in _values(options, ("-v", "--volume", "--mount"))
+            for value in own.values("-v", "--volume", "--mount")
             if (mount := _read_mount(value)) is not None
         ]
-        directory = _values(options, ("-w", "--workdir"))
+        directory = own.values("-w", "--workdir")
         return _Container(mounts, directory[-1] if directory else "", [*entry, *command])
-
-    def _unbundle(words: list[str]) -> list[str]:
-        """``-itv X`` is ``-it -v X``, ``-v/a:/b`` is ``-v /a:/b``."""
-        unbundled: list[str] = []
-        for word in words:
-            found = re.fullmatch(r"-([itdTqP]*)([vw])(.*)", word)
-            if found:
-                unbundled += [f"-{found[2]}", *([found[3]] if found[3] else [])]
-            else:
-                unbundled.append(word)
-        return unbundled
-
-    def _values(options: list[tuple[str, str]], names: tuple[str, ...]) -> list[str]:
-        given = []
-        for word, following in options:
-            name, equals, value = word.partition("=")
-            if name in names:
-                given.append(value if equals else following)
-        return given
 
     def _read_mount(value: str) -> tuple[str, str] | None:
         """Target and source; None for a named volume and for one that cannot be written."""
@@ -5697,7 +5485,7 @@ def ralph_guard_programs_containers():
 def ralph_guard_programs_git_helpers():
     """git as a program that runs others: aliases, pagers, ssh commands, ``bisect run``."""
 
-    _m = _module("ralph.guard.git_call"); read_git = _m["read_git"]; settings_from_environment = _m["settings_from_environment"]
+    _m = _module("ralph.guard.git_call"); read_git = _m["read_git"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_words = _m["split_words"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); join_path = _m["join_path"]
@@ -5707,29 +5495,24 @@ def ralph_guard_programs_git_helpers():
     _PROGRAM_KEYS = words_in(
         "core.pager core.editor core.fsmonitor core.askpass diff.external credential.helper sequence.editor gpg.program"
     )
+    _SETTING_VARIABLES = frozenset(["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"])
     _NETWORK_SUBCOMMANDS = words_in("fetch pull push clone ls-remote remote submodule fetch-pack send-pack")
 
     def start_git(walk: Walk, start: Start) -> None:
         words = read_git(start.words[1:])
         environment = start.environment
-        settings = settings_from_environment(environment)
-        if settings is None or environment.get("GIT_CONFIG_PARAMETERS"):
-            refuse_hidden("git's settings come from variables that cannot be read")
-        if any(
-            key.startswith("alias.") or key.endswith(("command", "pager", "editor"))
-            for key in words.config_from_environment
+        if not _SETTING_VARIABLES.isdisjoint(environment) or any(
+            map(_runs_programs, words.config_from_environment)
         ):
-            refuse_hidden("a git alias comes from a variable that cannot be read")
-        config = settings | words.config
+            refuse_hidden("git's settings come from variables")
+        config = words.config
         for key, value in config.items():
             if key.startswith("alias.") and value.lstrip().startswith("!"):
                 walk_text(walk, value.lstrip()[1:], start.scope.copy())
                 refuse_hidden("this git alias is a shell command")
-            if key == "core.sshcommand" and key in settings and words.subcommand in _NETWORK_SUBCOMMANDS:
-                refuse_hidden("git's ssh command is set through variables")
             if key in _PROGRAM_KEYS and not is_opaque(value):
                 walk_text(walk, value.lstrip("!"), start.scope.copy())
-        if any(INPUT in key for key in (*config, *words.config_from_environment)):
+        if any(INPUT in key for key in config):
             refuse_hidden("words from stdin become git settings")
         is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
         _check_connection("" if is_listing else words.subcommand, config, environment)
@@ -5747,6 +5530,9 @@ def ralph_guard_programs_git_helpers():
             scope = scope.copy()
             scope.cwd = join_path(scope.cwd, words.directory)
         walk.ask_families(start._replace(scope=scope))
+
+    def _runs_programs(key: str) -> bool:
+        return key.startswith("alias.") or key.endswith(("command", "pager", "editor"))
 
     def _check_connection(subcommand: str, config: dict[str, str], environment: Mapping[str, str]) -> None:
         if subcommand not in _NETWORK_SUBCOMMANDS:
@@ -5787,7 +5573,7 @@ def ralph_guard_programs_handlers():
     _m = _module("ralph.guard.programs.containers"); start_engine = _m["start_engine"]
     _m = _module("ralph.guard.programs.git_helpers"); start_git = _m["start_git"]
     _m = _module("ralph.guard.programs.interpreters"); interpreter_named = _m["interpreter_named"]; start_interpreter = _m["start_interpreter"]
-    _m = _module("ralph.guard.programs.shells"); run_text = _m["run_text"]; start_eval = _m["start_eval"]; start_shell = _m["start_shell"]; start_source = _m["start_source"]; start_trap = _m["start_trap"]
+    _m = _module("ralph.guard.programs.shells"); origin_of_words = _m["origin_of_words"]; refuse_unread = _m["refuse_unread"]; run_text = _m["run_text"]; start_eval = _m["start_eval"]; start_shell = _m["start_shell"]; start_source = _m["start_source"]; start_trap = _m["start_trap"]
     _m = _module("ralph.guard.programs.text_runners"); start_at = _m["start_at"]; start_cmd = _m["start_cmd"]; start_editor = _m["start_editor"]; start_ssh = _m["start_ssh"]; start_su = _m["start_su"]; start_watch = _m["start_watch"]
     _m = _module("ralph.guard.programs.wrappers"); package_command = _m["package_command"]; start_env = _m["start_env"]; start_package = _m["start_package"]; start_sudo = _m["start_sudo"]; start_wrapped = _m["start_wrapped"]; wrapped_command = _m["wrapped_command"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
@@ -5834,6 +5620,8 @@ def ralph_guard_programs_handlers():
         name = words[0]
         if INPUT in name or NO_CHARACTER in name:
             refuse_hidden("the program's name comes from stdin or cannot be read")
+        if is_opaque(name) and (origin := origin_of_words(start)) != "file":
+            refuse_unread(origin)
         if name in start.scope.functions:
             call_function(walk, start)
             return
@@ -5912,10 +5700,10 @@ def ralph_guard_programs_interpreters():
     _m = _module("ralph.guard.families.files"); check_emptied_file = _m["check_emptied_file"]; shown_path = _m["shown_path"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; read_own_words = _m["read_own_words"]
     _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; Place = _m["Place"]; is_regenerated = _m["is_regenerated"]; is_vital_file = _m["is_vital_file"]
-    _m = _module("ralph.guard.programs.code"); looks_like_commands = _m["looks_like_commands"]; read_code = _m["read_code"]
-    _m = _module("ralph.guard.programs.shells"); STDIN_FILES = _m["STDIN_FILES"]; fetches = _m["fetches"]; refuse_unread = _m["refuse_unread"]
+    _m = _module("ralph.guard.programs.code"); RUNS_TEXT = _m["RUNS_TEXT"]; danger_in_code = _m["danger_in_code"]; looks_like_commands = _m["looks_like_commands"]; read_code = _m["read_code"]; strip_comments = _m["strip_comments"]
+    _m = _module("ralph.guard.programs.shells"); STDIN_FILES = _m["STDIN_FILES"]; origin_of_words = _m["origin_of_words"]; refuse_unread = _m["refuse_unread"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.shell.expansion"); origin_of = _m["origin_of"]; output_of = _m["output_of"]
     _m = _module("ralph.guard.shell.syntax"); process_files = _m["process_files"]
@@ -5927,31 +5715,23 @@ def ralph_guard_programs_interpreters():
         """Options whose value is code."""
         valued: tuple[str, ...] = ()
         """Options with another value."""
-        stops_at_code: bool = False
-        """Words after the code are the program's, never options again (python -c)."""
 
-    _PYTHON = Interpreter("python", ("-c",), ("-m", "-W", "-X", "--check-hash-based-pycs"), True)
+    _PYTHON = Interpreter("python", ("-c",), ("-m", "-W", "-X", "--check-hash-based-pycs"))
     _NODE = Interpreter(
         "node",
         ("-e", "--eval", "-p", "--print", "-pe"),
-        tuple(
-            words_in("-r --require --import --loader --experimental-loader --title --env-file -C --conditions")
-        ),
+        ("-r", "--require", "--import", "--loader", "--title", "--env-file", "-C", "--conditions"),
     )
     _AWK = Interpreter("awk", ("-e", "--source"), ("-f", "--file", "-v", "-F", "--assign", "--field-separator"))
+    _LUA = Interpreter("lua", ("-e",), ("-l",))
     _INTERPRETERS = {
-        "node": _NODE,
-        "nodejs": _NODE,
-        "bun": _NODE,
+        **dict.fromkeys(("node", "nodejs", "bun", "tsx"), _NODE),
         "deno": Interpreter("node", ("eval",)),
-        "tsx": _NODE,
         "ruby": Interpreter("ruby", ("-e",), ("-r", "-I", "-C")),
         "irb": Interpreter("ruby", ("-e",)),
         "perl": Interpreter("perl", ("-e", "-E"), ("-M", "-m", "-I")),
         "php": Interpreter("php", ("-r", "--run"), ("-d", "-c")),
-        "lua": Interpreter("lua", ("-e",), ("-l",)),
-        "luajit": Interpreter("lua", ("-e",), ("-l",)),
-        "osascript": Interpreter("osascript", ("-e",), ("-l",)),
+        **dict.fromkeys(("lua", "luajit", "osascript"), _LUA),
         "rscript": Interpreter("r", ("-e",)),
         "julia": Interpreter("julia", ("-e", "-E", "--eval")),
         **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
@@ -5963,88 +5743,39 @@ def ralph_guard_programs_interpreters():
     def interpreter_named(program: str) -> Interpreter | None:
         if _PYTHON_NAME.fullmatch(program):
             return _PYTHON
-        return _INTERPRETERS.get(program) or _INTERPRETERS.get(program.rstrip("0123456789."))
+        return _INTERPRETERS.get(program.rstrip("0123456789."))
 
     class CodeSource(NamedTuple):
         codes: list[str]
-        script: str
-        """The script file, ``-`` for stdin, or nothing."""
-        reads_stdin: bool
-        may_gain_code: bool
+        script: str = ""
+        """The script file, if there is no code."""
+        reads_stdin: bool = False
+        may_gain_code: bool = False
         """Words from stdin come where code or options are read."""
 
     def read_interpreter(interpreter: Interpreter, arguments: list[str]) -> CodeSource:
-        codes: list[str] = []
-        names_module = False
-        at = 0
-        while at < len(arguments):
-            word = arguments[at]
-            at += 1
-            if word == "--":
-                break
-            if not word.startswith("-") or word == "-":
-                if word == "eval" and "eval" in interpreter.code:
-                    codes.append(arguments[at] if at < len(arguments) else "")
-                    at += 1
-                    continue
-                at -= 1
-                break
-            if INPUT in word:
-                return CodeSource(codes, "", False, True)
-            option = _code_option(interpreter, word)
-            if option is not None:
-                codes.append(option or (arguments[at] if at < len(arguments) else ""))
-                at += 0 if option else 1
-                if interpreter.stops_at_code:
-                    return CodeSource(codes, "", False, INPUT in codes[-1])
-            elif word in interpreter.valued:
-                if at < len(arguments) and INPUT in arguments[at] and word not in _HARMLESS_VALUES:
-                    return CodeSource(codes, "", False, True)
-                names_module = names_module or word in ("-m", "-f", "--file")
-                at += 1
-            elif (word.startswith("-m") and interpreter.language == "python") or (
-                word.startswith("-f") and interpreter.language == "awk"
-            ):
-                names_module = True
-        ended = at > 0 and arguments[at - 1 : at] == ["--"]
-        rest = arguments[at:]
-        if interpreter.language == "awk" and not codes and not names_module and rest:
-            return CodeSource([rest[0]], "", False, INPUT in rest[0])
-        may_gain = any(INPUT in code for code in codes)
-        edits = interpreter.language in ("perl", "ruby") and any(
-            re.fullmatch(r"-\w*[pn]\w*", word) for word in arguments
+        is_python, language = interpreter is _PYTHON, interpreter.language
+        own = read_own_words(
+            arguments, (*interpreter.valued, *interpreter.code), last=interpreter.code if is_python else ()
         )
-        if edits and codes and not may_gain:  # `xargs perl -pi -e '…'`: the words are names of files
-            return CodeSource(codes, "", False, False)
-        if codes or names_module:
-            is_python_module = interpreter.stops_at_code and names_module
-            may_gain = may_gain or (
-                not ended and not is_python_module and any(word.startswith(INPUT) for word in rest)
-            )
-            return CodeSource(codes, "", False, may_gain)
-        script = rest[0] if rest else ""
-        return CodeSource(codes, script, script in ("", *STDIN_FILES), script.startswith(INPUT))
-
-    def _code_option(interpreter: Interpreter, word: str) -> str | None:
-        """The code attached to an option, empty if it is the next word; None if it is no code option."""
-        for name in interpreter.code:
-            if word == name:
-                return ""
-            if name.startswith("--") and word.startswith(name + "="):
-                return word[len(name) + 1 :]
-        if word.startswith("--") or interpreter.language in ("awk", "node", "php"):
-            return None
-        for name in interpreter.code:
-            letter = name[1:]
-            # Bundled with other letters: `perl -ne`, `python -Sc`. A value may hang on: `python -c'…'`.
-            found = re.match(rf"-[a-zA-Z0]*?{letter}", word) if len(letter) == 1 else None
-            if (
-                found
-                and not word.startswith(interpreter.valued or ("\0",))
-                and (found.end() == len(word) or word.startswith(name))
-            ):
-                return word[found.end() :]
-        return None
+        codes, rest = own.values(*interpreter.code), own.command
+        if rest[:1] == ["eval"] and "eval" in interpreter.code:
+            codes, rest = rest[1:2], rest[2:]
+        names_module = bool(own.values("-m", "-f", "--file"))
+        if language == "awk" and not codes and not names_module:
+            codes, rest = rest[:1], rest[1:]
+        elif not codes and not names_module:
+            script = "".join(rest[:1])
+            return CodeSource([], script, script in ("", *STDIN_FILES), script.startswith(INPUT))
+        given = [value for name, value in own.options if name not in _HARMLESS_VALUES]
+        if any(INPUT in text for text in (*codes, *given, *(name for name, _ in own.options))):
+            return CodeSource(codes, may_gain_code=True)
+        # `python -c`, `perl -pi -e '…' FILES`: what follows is never an option again.
+        takes_files = (
+            is_python or language == "awk" or any(re.fullmatch(r"-\w*[pn]\w*", word) for word in arguments)
+        )
+        is_open = not takes_files and "--" not in arguments
+        return CodeSource(codes, may_gain_code=is_open and any(word.startswith(INPUT) for word in rest))
 
     def start_interpreter(walk: Walk, start: Start, interpreter: Interpreter) -> None:
         language = interpreter.language
@@ -6053,7 +5784,7 @@ def ralph_guard_programs_interpreters():
             refuse_hidden(f"words from stdin become code for {base_name(start.words[0])}")
         for code in source.codes:
             if is_opaque(code):
-                _run_code_from(walk, start, language, None, "network" if fetches(start) else "file")
+                _run_code_from(walk, start, language, None, origin_of_words(start))
             _walk_code(walk, start, language, code)
         if process_files(start.source) and not source.codes and language != "awk":
             for script in process_files(start.source):
@@ -6076,15 +5807,13 @@ def ralph_guard_programs_interpreters():
 
     def _walk_code(walk: Walk, start: Start, language: str, code: str) -> None:
         walk = walk.deeper()
-        found = read_code(language, code)
         scope = start.scope
-        if found.gives_shell_away:
-            refuse("network", "this code gives another machine a shell", "use a client that the user named")
-        if found.runs_fetched or (found.runs_input and start.feed.origin == "network"):
-            what = "this code runs what it downloads"
-            refuse("network", what, "save it to a file and read it before you run it")
-        if found.forks_endlessly:
-            refuse("system", "this starts processes endlessly", "start only as many as needed")
+        if language != "awk":
+            code = strip_comments(code)
+            refuse_if(danger_in_code(code))
+            if start.feed.origin == "network" and "stdin" in code and RUNS_TEXT.search(code):
+                refuse_unread("network")
+        found = read_code(language, code)
         for script in found.scripts:
             if is_opaque(script) or INPUT in script:
                 refuse_hidden("this code runs a command that is not known in advance")
@@ -6108,9 +5837,6 @@ def ralph_guard_programs_interpreters():
         for path in found.written_files:
             if is_vital_file(path, scope.cwd):
                 refuse("files", f"this code overwrites {path}", "write inside the project")
-        for nested in found.nested_code:
-            _walk_code(walk, start, language, nested)
-            walk_text(walk, nested, scope.copy())
         if looks_like_commands("", code) and language != "awk":
             walk_text(walk, code, scope.copy())
     return locals()
@@ -6121,7 +5847,7 @@ def ralph_guard_programs_shells():
     from typing import NamedTuple
 
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]; is_partly_opaque = _m["is_partly_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; read_own_words = _m["read_own_words"]; split_options = _m["split_options"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.program_lists"); FETCHERS = _m["FETCHERS"]; SETUP_TOOLS = _m["SETUP_TOOLS"]; SETUP_WORDS = _m["SETUP_WORDS"]; SHELLS = _m["SHELLS"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.shell.expansion"); origin_of = _m["origin_of"]; output_of = _m["output_of"]
@@ -6129,60 +5855,30 @@ def ralph_guard_programs_shells():
     _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; refuse = _m["refuse"]; refuse_hidden = _m["refuse_hidden"]
 
     class ShellWords(NamedTuple):
-        code: str | None = None
+        code: str | None
         """After ``-c``."""
-        script: str = ""
-        arguments: tuple[str, ...] = ()
-        checks_only: bool = False
-        is_interactive: bool = False
-        startup_file: str = ""
+        script: str
+        arguments: list[str]
+        flags: str
+        """Letters of its options."""
 
     STDIN_FILES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
-    _SHELL_VALUED = frozenset(["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-File", "-ExecutionPolicy"])
+    _VALUED = words_in("-o +o -O +O --rcfile --init-file -File -ExecutionPolicy")
+    _LONG_CODE = words_in("-command -encodedcommand --command")
+    """PowerShell's and fish's ``-c``."""
 
     def read_shell(words: list[str]) -> ShellWords:
-        reads_code = reads_stdin = checks_only = is_interactive = False
-        startup_file = ""
-        at = 0
-        while at < len(words):
-            word = words[at]
-            lowered = word.lower()
-            if word in ("--", "-"):
-                at += 1
-                break
-            if word.startswith(("--rcfile=", "--init-file=")):
-                startup_file = word.partition("=")[2]
-            elif word in _SHELL_VALUED:
-                if word in ("--rcfile", "--init-file") and at + 1 < len(words):
-                    startup_file = words[at + 1]
-                at += 1
-            elif lowered in ("-command", "--command", "-encodedcommand", "/c"):
-                reads_code = True
-                at += 1
-                break
-            elif word[:2] in ("-o", "-O") and len(word) > 2:
-                pass  # `-onotify`: an option of the shell with its name
-            elif word.startswith("-") and not word.startswith("--"):
-                reads_code = reads_code or "c" in word
-                reads_stdin = reads_stdin or "s" in word
-                checks_only = checks_only or "n" in word
-                is_interactive = is_interactive or "i" in word
-                at += word[-1] in "oO" and len(word) > 2  # `-euo pipefail`
-            elif not word.startswith(("-", "+")):
-                break
-            at += 1
-        rest = words[at:]
-        if reads_code and rest:
-            if rest[0] == "--":
-                rest = rest[1:]
-            return ShellWords(
-                rest[0] if rest else "", "", tuple(rest[1:]), checks_only, is_interactive, startup_file
-            )
-        if reads_code:
-            return ShellWords("", "", (), checks_only, is_interactive, startup_file)
-        if reads_stdin or not rest or rest[0] in STDIN_FILES:
-            return ShellWords(None, "", tuple(rest), checks_only, is_interactive, startup_file)
-        return ShellWords(None, rest[0], tuple(rest[1:]), checks_only, is_interactive, startup_file)
+        own = read_own_words(words, _VALUED)
+        given = words[: len(words) - len(own.command)]
+        flags = "".join(
+            word for word in given if word[:2] != "--" and word not in _VALUED and word.lower() not in _LONG_CODE
+        )
+        rest = own.command[1:] if own.command[:1] in (["-"], ["--"]) else own.command
+        if "c" in flags or not _LONG_CODE.isdisjoint(map(str.lower, given)):
+            return ShellWords("".join(rest[:1]), "", rest[1:], flags)
+        if "s" in flags or not rest or rest[0] in STDIN_FILES:
+            return ShellWords(None, "", rest, flags)
+        return ShellWords(None, rest[0], rest[1:], flags)
 
     def run_text(walk: Walk, start: Start, text: str | None, origin: str, arguments: Sequence[str] = ()) -> None:
         """A script that is not in the command itself: known, or from somewhere."""
@@ -6199,26 +5895,23 @@ def ralph_guard_programs_shells():
             )
         refuse_hidden("this runs a script that cannot be read in advance")
 
-    def fetches(start: Start) -> bool:
-        """Something in its words comes from another machine."""
-        return start.source is not None and any(
-            origin_of(script, start.scope) == "network" for script in scripts_of(start.source)
+    def origin_of_words(start: Start) -> str:
+        """Where unknown words come from."""
+        scripts = scripts_of(start.source) if start.source is not None else []
+        return next(
+            (origin for script in scripts if (origin := origin_of(script, start.scope)) != "file"), "file"
         )
 
     def start_shell(walk: Walk, start: Start) -> None:
         if any(word.startswith("-") and INPUT in word for word in start.words[1:]):
             refuse_hidden("words from stdin become options of a shell")
         shell = read_shell(start.words[1:])
-        _run_startup_files(walk, start, shell)
-        if shell.checks_only:
+        if "n" in shell.flags:  # it only reads them
             return
         if shell.code is not None:
             _run_code(walk, start, shell.code, shell.arguments)
-        elif process_files(start.source):
-            is_only = only_substitution(start.source) is not None
-            for script in process_files(start.source):
-                if not (is_only and _prints_setup_code(script)):
-                    run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
+        elif _run_process_files(walk, start):
+            return
         elif shell.script:
             if is_opaque(shell.script):
                 refuse_hidden("this runs a script whose name is unknown")
@@ -6228,31 +5921,21 @@ def ralph_guard_programs_shells():
         elif start.feed != NOTHING:
             run_text(walk, start, start.feed.text, start.feed.origin, shell.arguments)
 
-    def _run_startup_files(walk: Walk, start: Start, shell: ShellWords) -> None:
-        name = base_name(start.words[0])
-        named = start.environment.get("ENV") if shell.is_interactive and name != "zsh" else None
-        if name in ("bash", "sh", "rbash") and not shell.is_interactive:
-            named = start.environment.get("BASH_ENV")
-        for path in (named, shell.startup_file if shell.is_interactive else ""):
-            if path:
-                run_text(walk, start, start.scope.written(path), "file")
+    def _run_process_files(walk: Walk, start: Start) -> bool:
+        """``bash <(…)``; False if there is none."""
+        scripts = process_files(start.source)
+        for script in scripts:
+            if not (only_substitution(start.source) is script and _prints_setup_code(script)):
+                run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
+        return bool(scripts)
 
     def _run_code(walk: Walk, start: Start, code: str, arguments: Sequence[str]) -> None:
         """After ``-c``."""
         if is_opaque(code):
             if INPUT in code:
                 refuse_hidden("words from stdin become a script")
-            refuse_unread("network" if fetches(start) else "file")
-        inner = start.scope.of_child(arguments[1:])
-        command = code.strip()
-        name = command[1:].strip("{}")
-        if (
-            command.startswith("$")
-            and name.replace("_", "a").isalnum()
-            and is_opaque(" ".join(inner.value_of(name)))
-        ):
-            refuse_hidden(f"this runs whatever {command} contains")
-        walk_text(walk, code, inner, start.feed)
+            refuse_unread(origin_of_words(start))
+        walk_text(walk, code, start.scope.of_child(arguments[1:]), start.feed)
 
     def start_eval(walk: Walk, start: Start) -> None:
         text = " ".join(start.words[1:])
@@ -6264,16 +5947,12 @@ def ralph_guard_programs_shells():
             return
         if start.words[1:3] == ["set", "--"]:
             return
-        if fetches(start):
+        if origin_of_words(start) == "network":
             refuse_unread("network")
         refuse_hidden("eval runs text that is not known in advance")
 
     def start_source(walk: Walk, start: Start) -> None:
-        scripts = process_files(start.source)
-        for script in scripts:
-            if not (only_substitution(start.source) is script and _prints_setup_code(script)):
-                run_text(walk, start, output_of(script, start.scope), origin_of(script, start.scope))
-        if scripts:
+        if _run_process_files(walk, start):
             return
         _, operands = split_options(start.words[1:], ("-p",))
         if any(is_opaque(word) for word in (*operands[:1], *start.words[1:3])):
@@ -6314,7 +5993,7 @@ def ralph_guard_programs_text_runners():
     import shlex
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; split_words = _m["split_words"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; split_words = _m["split_words"]; value_of_option = _m["value_of_option"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.programs.wrappers"); wrapped_command = _m["wrapped_command"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
@@ -6327,13 +6006,10 @@ def ralph_guard_programs_text_runners():
     def start_su(walk: Walk, start: Start) -> None:
         """``su -c``, ``flock FILE -c``, ``script -c``: a text for a shell among the options."""
         words = start.words[1:]
-        for number, word in enumerate(words):
-            if word in ("-c", "--command") and number + 1 < len(words):
-                walk_text(walk, words[number + 1], start.scope.copy())
-                return
-            if word.startswith("--command="):
-                walk_text(walk, word.partition("=")[2], start.scope.copy())
-                return
+        text = value_of_option(words, ("-c", "--command"))
+        if text is not None:
+            walk_text(walk, text, start.scope.copy())
+            return
         if base_name(start.words[0]) == "flock":
             _, operands = split_options(words, ("-w", "-E", "--timeout"))
             walk.start(walk, start.with_words(operands[1:]))
@@ -6349,7 +6025,7 @@ def ralph_guard_programs_text_runners():
     def start_ssh(walk: Walk, start: Start) -> None:
         """What it runs on another machine is judged like a command here."""
         walk.ask_families(start)
-        if walk.rules.allows_family("remote"):
+        if walk.rules.is_off("remote"):
             return
         words = words_after_options(start.words[1:], _SSH_VALUED)
         given = start.feed.text
@@ -6382,23 +6058,13 @@ def ralph_guard_programs_wrappers():
     """Programs that run another command: sudo, env, timeout … A new one is one row."""
 
     import re
-    from typing import NamedTuple
 
     _m = _module("ralph.guard.marks"); is_opaque = _m["is_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; is_assignment = _m["is_assignment"]; split_words = _m["split_words"]; value_of_option = _m["value_of_option"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; is_assignment = _m["is_assignment"]; read_own_words = _m["read_own_words"]; split_words = _m["split_words"]; value_of_option = _m["value_of_option"]; words_after_options = _m["words_after_options"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); join_path = _m["join_path"]
     _m = _module("ralph.guard.programs.shells"); run_text = _m["run_text"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]; Start = _m["Start"]; refuse = _m["refuse"]
-
-    class Wrapper(NamedTuple):
-        """How to find the wrapped command."""
-
-        valued: frozenset[str] = frozenset()
-        """Options that take the next word as value."""
-        operands: int = 0
-        """Words of the wrapper's own before the command: a duration, a directory."""
-        takes_assignments: bool = False
 
     _TABLE = """
 sudo doas :: -u -g -p -C -c -h -D -R -r -t -T -U -a --user --group --prompt --chdir --chroot --host --role --type --close-from --other-user
@@ -6420,23 +6086,17 @@ xvfb-run :: -e -f -n -s -w -p --error-file --auth-file --server-num --server-arg
 dbus-run-session :: --config-file --dbus-daemon
 systemd-run systemd-inhibit :: -p -u -t -M -E --unit --property --slice --working-directory --uid --gid --what --who --why --mode
 proxychains proxychains4 :: -f
-"""
-    """Wrappers, and those of their options that take the next word as value."""
-    _OPERAND_TABLE = """
 timeout gtimeout :: -s -k --signal --kill-after
 chrt taskset chroot :: -T -P -D
 """
-    """Those that take a word of their own before the command: a duration, a directory."""
-
-    def _read_table(text: str, operands: int) -> dict[str, Wrapper]:
-        rows = [line.partition(" ::") for line in text.strip().splitlines()]
-        return {
-            program: Wrapper(words_in(valued), operands, program in ("sudo", "doas"))
-            for programs, _, valued in rows
-            for program in programs.split()
-        }
-
-    WRAPPERS = _read_table(_TABLE, 0) | _read_table(_OPERAND_TABLE, 1)
+    """Wrappers, and those of their options that take the next word as value."""
+    _WITH_OPERAND = words_in("timeout gtimeout chrt taskset chroot")
+    """They take a word of their own before the command: a duration, a directory."""
+    _WRAPPERS = {
+        program: words_in(valued)
+        for programs, _, valued in (line.partition(" ::") for line in _TABLE.strip().splitlines())
+        for program in programs.split()
+    }
 
     _RUNNERS = {
         "mise": ("exec", "x"),
@@ -6462,13 +6122,15 @@ chrt taskset chroot :: -T -P -D
                 )
                 return ["python", *command] if is_python else command
             return None
-        wrapper = WRAPPERS.get(program)
-        if wrapper is None:
+        if program not in _WRAPPERS:
             return None
         if program == "command" and arguments[:1] and arguments[0] in ("-v", "-V"):
             return []
-        rest = words_after_options(arguments, wrapper.valued, skips_assignments=wrapper.takes_assignments)
-        return rest[wrapper.operands :]
+        return _own_words(program, arguments).command
+
+    def _own_words(program: str, arguments: list[str]) -> OwnWords:
+        own = read_own_words(arguments, _WRAPPERS[program], takes_assignments=program in ("sudo", "doas"))
+        return own._replace(command=own.command[program in _WITH_OPERAND :])
 
     _PACKAGE_RUNNERS = {
         **dict.fromkeys(("npx", "bunx", "pnpx"), frozenset[str]()),
@@ -6506,57 +6168,6 @@ chrt taskset chroot :: -T -P -D
             walk_text(walk, text, start.scope.copy())
         walk.start(walk, start.beyond_shell(command))
 
-    class EnvCall(NamedTuple):
-        """``env``: variables that it sets, then a command."""
-
-        assignments: list[tuple[str, str]]
-        command: list[str]
-        split_text: str | None
-        """What ``-S`` gave: to be cut into words first."""
-        directory: str | None
-
-    _ENV_VALUED = frozenset(["-u", "--unset", "-C", "--chdir", "-P", "-a", "--argv0"])
-
-    def read_env(arguments: list[str]) -> EnvCall:
-        assignments: list[tuple[str, str]] = []
-        split_text: str | None = None
-        directory: str | None = None
-        at = 0
-        while at < len(arguments):
-            word = arguments[at]
-            if word == "--":
-                at += 1
-                break
-            if word in ("-S", "--split-string"):
-                split_text = arguments[at + 1] if at + 1 < len(arguments) else ""
-                at += 2
-                break
-            if word.startswith(("-S", "--split-string=")):
-                split_text = word.partition("=")[2] if word.startswith("--") else word[2:]
-                at += 1
-                break
-            if is_assignment(word) and not word.startswith("-"):
-                name, _, value = word.partition("=")
-                assignments.append((name, value))
-                at += 1
-            elif word.startswith("--chdir="):
-                directory = word.partition("=")[2]
-                at += 1
-            elif word in _ENV_VALUED:
-                if word in ("-C", "--chdir") and at + 1 < len(arguments):
-                    directory = arguments[at + 1]
-                at += 2
-            elif word.startswith("-"):
-                at += 1
-            else:
-                break
-        rest = arguments[at:]
-        while rest and split_text is None and is_assignment(rest[0]):
-            name, _, value = rest[0].partition("=")
-            assignments.append((name, value))
-            rest = rest[1:]
-        return EnvCall(assignments, rest, split_text, directory)
-
     def start_wrapped(walk: Walk, start: Start, wrapped: list[str]) -> None:
         name = base_name(start.words[0])
         # As a word of the shell, `time` measures functions too; after an assignment it is a program.
@@ -6565,35 +6176,32 @@ chrt taskset chroot :: -T -P -D
         walk.start(walk, start.with_words(wrapped) if stays else start.beyond_shell(wrapped))
 
     def start_sudo(walk: Walk, start: Start) -> None:
-        words = start.words[1:]
-        wrapped = wrapped_command(base_name(start.words[0]), words) or []
-        own = words[: len(words) - len(wrapped)]
-        for number, word in enumerate(own[:-1]):
-            if word in ("-D", "--chdir"):
-                start.scope.cwd = join_path(start.scope.cwd, own[number + 1])
-        for word in own:
-            if word.startswith("--chdir="):
-                start.scope.cwd = join_path(start.scope.cwd, word.partition("=")[2])
-        if not wrapped and own and has_flag(own, "s") and start.feed != NOTHING:
+        own = _own_words(base_name(start.words[0]), start.words[1:])
+        for directory in own.values("-D", "--chdir"):
+            start.scope.cwd = join_path(start.scope.cwd, directory)
+        is_shell = has_flag([name for name, _ in own.options], "s")
+        if is_shell and not own.command and start.feed != NOTHING:
             run_text(walk, start, start.feed.text, start.feed.origin)
-        walk.start(walk, start.with_words(wrapped))
+        walk.start(walk, start.with_words(own.command))
+
+    _ENV_VALUED = words_in("-u --unset -C --chdir -P -a --argv0 -S --split-string")
 
     def start_env(walk: Walk, start: Start) -> None:
-        env = read_env(start.words[1:])
-        scope = start.scope
-        if env.assignments or env.directory is not None:
-            scope = scope.copy()
-            scope.variables |= {name: (value,) for name, value in env.assignments}
-            scope.cwd = join_path(scope.cwd, env.directory) if env.directory is not None else scope.cwd
-        command = env.command
-        if env.split_text is not None:
-            if is_opaque(env.split_text):
+        own = read_own_words(start.words[1:], _ENV_VALUED, last=("-S", "--split-string"), takes_assignments=True)
+        scope, environment, command = start.scope.copy(), dict(start.environment), own.command
+        for text in own.values("-S", "--split-string"):
+            if is_opaque(text):
                 return
-            command = [*split_words(env.split_text), *command]
-            while command and "=" in command[0]:
-                command = command[1:]
+            command = [*split_words(text), *command]
+        settings = own.values("")
+        while command and is_assignment(command[0]):
+            settings.append(command.pop(0))
+        for name, _, value in (setting.partition("=") for setting in settings):
+            scope.variables[name] = (value,)
+            environment[name] = value
+        for directory in own.values("-C", "--chdir"):
+            scope.cwd = join_path(scope.cwd, directory)
         if command:
-            environment = {**start.environment, **dict(env.assignments)}
             walk.start(walk, Start(command, scope, start.feed, environment))
     return locals()
 
@@ -6844,17 +6452,7 @@ def ralph_guard_shell_escapes():
     _ESCAPE = LazyPattern(
         r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
     )
-    _NAMED_ESCAPES = {
-        "n": "\n",
-        "t": "\t",
-        "r": "\r",
-        "a": "\a",
-        "b": "\b",
-        "e": "\x1b",
-        "E": "\x1b",
-        "f": "\f",
-        "v": "\v",
-    }
+    _NAMED_ESCAPES = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
     NO_CHARACTER = "\ufffd"
 
     def decode_escapes(text: str) -> str:
@@ -6884,11 +6482,12 @@ def ralph_guard_shell_expansion():
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_PRINTED_CHARS = _m["MAX_PRINTED_CHARS"]; MAX_WORD_CHARS = _m["MAX_WORD_CHARS"]; MAX_WORDS = _m["MAX_WORDS"]; MAX_WORDS_CHARS = _m["MAX_WORDS_CHARS"]; TOO_LONG = _m["TOO_LONG"]; TOO_MANY_WORDS = _m["TOO_MANY_WORDS"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.program_lists"); FETCHERS = _m["FETCHERS"]
     _m = _module("ralph.guard.shell.output"); output_of_call = _m["output_of_call"]
     _m = _module("ralph.guard.shell.syntax"); ProcessFile = _m["ProcessFile"]; Simple = _m["Simple"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
 
+    _DECODERS = words_in("base64 base32 basenc xxd openssl gunzip zcat uudecode tr rev")
     _BRACES = LazyPattern(r"\{([^{}]*,[^{}]*)\}")
     _RANGE = LazyPattern(r"\{(\w+)\.\.(\w+)\}")
 
@@ -7092,7 +6691,7 @@ def ralph_guard_shell_expansion():
                 names = {base_name(word) for word in words[:3]}
                 if names & FETCHERS:
                     return "network"
-                if names & {"base64", "xxd", "openssl", "gunzip", "zcat", "uudecode"}:
+                if names & _DECODERS:
                     return "decoder"
         return "file"
     return locals()
@@ -7264,7 +6863,7 @@ def ralph_guard_shell_listings():
         """What is left of a listing after grep, awk, sort …"""
         if stdin is None or not (stdin.startswith(EVERYTHING) or "**" in stdin):
             return None
-        if program in ("sort", "uniq"):
+        if program in ("sort", "uniq", "tr"):
             return stdin
         if program == "grep" and any(option[:2] != "--" and "v" in option for option in options):
             return stdin
@@ -7276,15 +6875,13 @@ def ralph_guard_shell_listings():
     return locals()
 
 def ralph_guard_shell_output():
-    """What a program prints, where we know it without running it: echo, printf, decoders, a few queries."""
+    """What a program prints, where we know it without running it: echo, printf, listings, a few queries."""
 
-    import base64
-    import binascii
     import re
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.limits"); MAX_PRINTED_CHARS = _m["MAX_PRINTED_CHARS"]
-    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]; UNKNOWN = _m["UNKNOWN"]
+    _m = _module("ralph.guard.marks"); TEMPORARY_FOLDER = _m["TEMPORARY_FOLDER"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_options = _m["split_options"]
     _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
     _m = _module("ralph.guard.shell.listings"); list_names = _m["list_names"]
@@ -7308,16 +6905,8 @@ def ralph_guard_shell_output():
             return stdin
         if program in ("cat", "tac"):
             return _concatenate(arguments, scope, stdin)
-        if program in ("base64", "xxd", "openssl", "basenc", "base32"):
-            return _decode(program, arguments, scope, stdin)
-        if program == "rev" and stdin is not None:
-            return "\n".join(line[::-1] for line in stdin.split("\n"))
         listed = list_names(program, arguments, stdin)
-        if listed is not None:
-            return listed
-        if program == "tr" and stdin is not None:
-            return _translate(arguments, stdin)
-        return _answer(program, arguments)
+        return _answer(program, arguments) if listed is None else listed
 
     def _answer(program: str, arguments: list[str]) -> str | None:
         """Programs whose answer can be predicted well enough."""
@@ -7376,54 +6965,92 @@ def ralph_guard_shell_output():
         if any(text is None for text in texts):
             return None
         return "".join(text or "" for text in texts)
+    return locals()
 
-    def _decode(program: str, arguments: list[str], scope: Scope, stdin: str | None) -> str | None:
-        options, operands = split_options(arguments)
-        for operand in operands:
-            stdin = scope.written(operand) or stdin
-        flags = "".join(option for option in options if not option.startswith("--"))
-        if stdin is None or UNKNOWN in stdin:
+def ralph_guard_shell_redirects():
+    """Redirections, here-documents and blanks: what stands between the words of a command."""
+
+    import re
+
+    _m = _module("ralph.guard.shell.cursor"); Cursor = _m["Cursor"]
+    _m = _module("ralph.guard.shell.syntax"); Redirect = _m["Redirect"]; Text = _m["Text"]
+    _m = _module("ralph.guard.shell.words"); read_double_quoted = _m["read_double_quoted"]; read_word = _m["read_word"]
+
+    _REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
+    OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
+    _BLANKS = re.compile(r"(?:[^\S\n]|\\\n)*(?:(?<![^ \t\n;&|(])#[^\n]*)?")
+    """Blanks, continued lines, a comment."""
+
+    def read_redirects(cursor: Cursor) -> tuple[Redirect, ...]:
+        redirects: list[Redirect] = []
+        while True:
+            skip_blanks(cursor)
+            redirect = read_redirect(cursor)
+            if redirect is None:
+                return tuple(redirects)
+            redirects.append(redirect)
+
+    def match_redirect(cursor: Cursor) -> re.Match[str] | None:
+        found = _REDIRECT.match(cursor.text, cursor.at)
+        is_process_file = found and found[2] in ("<", ">") and cursor.text.startswith("(", found.end())
+        return None if is_process_file else found
+
+    def read_redirect(cursor: Cursor) -> Redirect | None:
+        found = match_redirect(cursor)
+        if found is None:
             return None
-        packed = "".join(stdin.split())
-        try:
-            if program == "xxd" and "r" in flags:
-                return bytes.fromhex(packed).decode("utf-8", "replace")
-            is_decoding = "d" in flags.lower() or "--decode" in options
-            if program == "base32" and is_decoding:
-                return base64.b32decode(packed).decode("utf-8", "replace")
-            if is_decoding and (
-                program != "openssl" or "base64" in [*operands, *(option.lstrip("-") for option in options)]
-            ):
-                return base64.b64decode(packed + "=" * (-len(packed) % 4)).decode("utf-8", "replace")
-        except (ValueError, binascii.Error):
-            return None
-        return None
+        cursor.at = found.end()
+        skip_blanks(cursor)
+        redirect = Redirect(found[2], (), found[1])
+        start = cursor.at
+        target = read_word(cursor) or ()
+        if found[2] in ("<<", "<<-"):
+            redirect.operator = "<<"
+            is_quoted = any(sign in cursor.text[start : cursor.at] for sign in "'\"\\")
+            delimiter = "".join(part.text for part in target if isinstance(part, Text))
+            cursor.awaited.append((redirect, delimiter, is_quoted, found[2] == "<<-"))
+        else:
+            redirect.target = target
+        return redirect
 
-    def _translate(arguments: list[str], text: str) -> str | None:
-        options, operands = split_options(arguments)
-        sets = [_characters_of(operand) for operand in operands]
-        if options in (["-d"], ["--delete"]) and len(sets) == 1:
-            return "".join(character for character in text if character not in sets[0])
-        if len(sets) != 2 or not sets[1] or options:
-            return None
-        target = sets[1] + sets[1][-1] * len(sets[0])
-        return text.translate({ord(old): new for old, new in zip(sets[0], target, strict=False)})
+    def read_here_documents(cursor: Cursor) -> None:
+        """``at`` is at the beginning of a line."""
+        awaited, cursor.awaited = cursor.awaited, []
+        for redirect, delimiter, is_quoted, strips_tabs in awaited:
+            lines: list[str] = []
+            while cursor.at < len(cursor.text):
+                end = cursor.text.find("\n", cursor.at)
+                end = len(cursor.text) if end < 0 else end
+                line = cursor.text[cursor.at : end]
+                cursor.at = min(end + 1, len(cursor.text))
+                if strips_tabs:
+                    line = line.lstrip("\t")
+                if line == delimiter:
+                    break
+                lines.append(line + "\n")
+            else:
+                cursor.is_torn = True
+            body = "".join(lines)
+            if is_quoted:
+                redirect.target = (Text(body, True),)
+            else:  # substitutions count, quotes do not
+                redirect.target = read_double_quoted(Cursor(body, cursor.nesting + 1, cursor.read_inner), end="")
 
-    def _characters_of(set_text: str) -> str:
-        text = decode_escapes(set_text)
-        for name, members in (
-            ("[:upper:]", "A-Z"),
-            ("[:lower:]", "a-z"),
-            ("[:space:]", " \t\n"),
-            ("[:digit:]", "0-9"),
-        ):
-            text = text.replace(name, members)
+    def skip_blanks(cursor: Cursor) -> None:
+        found = _BLANKS.match(cursor.text, cursor.at)
+        cursor.at = found.end() if found else cursor.at
 
-        def ranged(found: re.Match[str]) -> str:
-            first, last = ord(found[1]), ord(found[2])
-            return "".join(chr(code) for code in range(first, min(last, first + 256) + 1))
-
-        return re.sub(r"(.)-(.)", ranged, text, flags=re.DOTALL)
+    def skip_blanks_and_newlines(cursor: Cursor) -> None:
+        while True:
+            skip_blanks(cursor)
+            if cursor.peek() != "\n":
+                operator = OPERATOR.match(cursor.text, cursor.at)
+                if operator is None:
+                    return
+                cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs here
+                continue
+            cursor.at += 1
+            read_here_documents(cursor)
     return locals()
 
 def ralph_guard_shell_scope():
@@ -7530,12 +7157,11 @@ def ralph_guard_shell_scripts():
     import re
 
     _m = _module("ralph.guard.shell.cursor"); Cursor = _m["Cursor"]
-    _m = _module("ralph.guard.shell.syntax"); Assignment = _m["Assignment"]; Function = _m["Function"]; Group = _m["Group"]; Redirect = _m["Redirect"]; Simple = _m["Simple"]; Text = _m["Text"]; Variable = _m["Variable"]; plain_text = _m["plain_text"]
-    _m = _module("ralph.guard.shell.words"); is_arithmetic = _m["is_arithmetic"]; read_arithmetic = _m["read_arithmetic"]; read_double_quoted = _m["read_double_quoted"]; read_word = _m["read_word"]
+    _m = _module("ralph.guard.shell.redirects"); OPERATOR = _m["OPERATOR"]; match_redirect = _m["match_redirect"]; read_here_documents = _m["read_here_documents"]; read_redirect = _m["read_redirect"]; read_redirects = _m["read_redirects"]; skip_blanks = _m["skip_blanks"]; skip_blanks_and_newlines = _m["skip_blanks_and_newlines"]
+    _m = _module("ralph.guard.shell.syntax"); Assignment = _m["Assignment"]; Function = _m["Function"]; Group = _m["Group"]; Simple = _m["Simple"]; Text = _m["Text"]; Variable = _m["Variable"]; plain_text = _m["plain_text"]
+    _m = _module("ralph.guard.shell.words"); is_arithmetic = _m["is_arithmetic"]; read_arithmetic = _m["read_arithmetic"]; read_word = _m["read_word"]
 
     _ASSIGNMENT = re.compile(r"(\w+)(\[[^]]*\])?(\+?)=")
-    _REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
-    _OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
     _PARENTHESES = re.compile(r"\s*\(\s*\)")
     _IN = re.compile(r"in\b")
     _SKIPPED_KEYWORDS = frozenset(
@@ -7562,9 +7188,9 @@ def ralph_guard_shell_scripts():
         """Pipelines up to ``closing`` (``)`` or ``}`` in command position), which is not consumed."""
         pipelines: list[Pipeline] = []
         while True:
-            _skip_blanks_and_newlines(cursor)
+            skip_blanks_and_newlines(cursor)
             if cursor.at >= len(cursor.text):
-                _read_here_documents(cursor)
+                read_here_documents(cursor)
                 return tuple(pipelines)
             character = cursor.text[cursor.at]
             if character == ")":
@@ -7592,8 +7218,8 @@ def ralph_guard_shell_scripts():
             command = _read_command(cursor)
             if command is not None:
                 commands.append(command)
-            _skip_blanks(cursor)
-            operator = _OPERATOR.match(cursor.text, cursor.at)
+            skip_blanks(cursor)
+            operator = OPERATOR.match(cursor.text, cursor.at)
             if operator is None:
                 return tuple(commands)
             if operator[0] == "\n":
@@ -7604,13 +7230,13 @@ def ralph_guard_shell_scripts():
             if not commands:
                 # What a loop prints goes into the next command: unknown, but not nothing.
                 commands.append(Group((), False))
-            _skip_blanks_and_newlines(cursor)
+            skip_blanks_and_newlines(cursor)
 
     def _read_command(cursor: Cursor) -> Command | None:
         cursor.count()
         ends_block = False
         while True:
-            _skip_blanks(cursor)
+            skip_blanks(cursor)
             if cursor.at >= len(cursor.text):
                 return None
             if is_arithmetic(cursor):
@@ -7618,9 +7244,9 @@ def ralph_guard_shell_scripts():
             if cursor.text[cursor.at] == "(":
                 cursor.at += 1
                 return _read_group(cursor, ")", is_subshell=True)
-            if ends_block and _match_redirect(cursor):  # `done > file`: the loop writes it
-                return Group((), False, _read_redirects(cursor))
-            if _match_redirect(cursor) or _ASSIGNMENT.match(cursor.text, cursor.at):
+            if ends_block and match_redirect(cursor):  # `done > file`: the loop writes it
+                return Group((), False, read_redirects(cursor))
+            if match_redirect(cursor) or _ASSIGNMENT.match(cursor.text, cursor.at):
                 return _read_simple(cursor, [])
             word = read_word(cursor)
             if word is None:
@@ -7632,10 +7258,10 @@ def ralph_guard_shell_scripts():
             if keyword in _SKIPPED_KEYWORDS:
                 continue
             if keyword == "case":
-                _skip_blanks(cursor)
+                skip_blanks(cursor)
                 read_word(cursor)
                 cursor.cases += 1
-                _skip_blanks_and_newlines(cursor)
+                skip_blanks_and_newlines(cursor)
                 if cursor.text.startswith("in", cursor.at):
                     cursor.at += 2
                 return None
@@ -7645,7 +7271,7 @@ def ralph_guard_shell_scripts():
             if keyword in ("for", "select"):
                 return _read_loop(cursor)
             if keyword == "function":
-                _skip_blanks(cursor)
+                skip_blanks(cursor)
                 name = plain_text(read_word(cursor) or ()) or ""
                 _skip_parentheses(cursor)
                 return _read_function(cursor, name)
@@ -7660,7 +7286,7 @@ def ralph_guard_shell_scripts():
         return found is not None
 
     def _read_function(cursor: Cursor, name: str) -> Function:
-        _skip_blanks_and_newlines(cursor)
+        skip_blanks_and_newlines(cursor)
         cursor.deeper()
         if cursor.peek() == "{":  # also without a blank after it: people write fork bombs so
             cursor.at += 1
@@ -7683,29 +7309,20 @@ def ralph_guard_shell_scripts():
         return script
 
     def _read_group(cursor: Cursor, closing: str, *, is_subshell: bool) -> Group:
-        return Group(_read_enclosed(cursor, closing), is_subshell, _read_redirects(cursor))
-
-    def _read_redirects(cursor: Cursor) -> tuple[Redirect, ...]:
-        redirects: list[Redirect] = []
-        while True:
-            _skip_blanks(cursor)
-            redirect = _read_redirect(cursor)
-            if redirect is None:
-                return tuple(redirects)
-            redirects.append(redirect)
+        return Group(_read_enclosed(cursor, closing), is_subshell, read_redirects(cursor))
 
     def _read_loop(cursor: Cursor) -> Simple:
         """``for name in words``: an assignment with several values; the body follows as commands of its own."""
-        _skip_blanks(cursor)
+        skip_blanks(cursor)
         if is_arithmetic(cursor):
             return _read_arithmetic_command(cursor)
         name = plain_text(read_word(cursor) or ()) or "_"
-        _skip_blanks_and_newlines(cursor)
+        skip_blanks_and_newlines(cursor)
         values: list[Word] = []
         if _IN.match(cursor.text, cursor.at):
             cursor.at += 2
             while True:
-                _skip_blanks(cursor)
+                skip_blanks(cursor)
                 word = read_word(cursor)
                 if word is None:
                     break
@@ -7722,8 +7339,8 @@ def ralph_guard_shell_scripts():
         assignments: list[Assignment] = []
         redirects: list[Redirect] = []
         while True:
-            _skip_blanks(cursor)
-            redirect = _read_redirect(cursor)
+            skip_blanks(cursor)
+            redirect = read_redirect(cursor)
             if redirect is not None:
                 redirects.append(redirect)
                 continue
@@ -7749,7 +7366,7 @@ def ralph_guard_shell_scripts():
         cursor.at += 1
         values: list[Word] = []
         while True:
-            _skip_blanks_and_newlines(cursor)
+            skip_blanks_and_newlines(cursor)
             word = read_word(cursor)
             if word is None:
                 if cursor.peek() == ")":
@@ -7761,79 +7378,6 @@ def ralph_guard_shell_scripts():
                 cursor.at += 1
                 continue
             values.append(word)
-
-    def _match_redirect(cursor: Cursor) -> re.Match[str] | None:
-        found = _REDIRECT.match(cursor.text, cursor.at)
-        is_process_file = found and found[2] in ("<", ">") and cursor.text.startswith("(", found.end())
-        return None if is_process_file else found
-
-    def _read_redirect(cursor: Cursor) -> Redirect | None:
-        found = _match_redirect(cursor)
-        if found is None:
-            return None
-        cursor.at = found.end()
-        _skip_blanks(cursor)
-        redirect = Redirect(found[2], (), found[1])
-        start = cursor.at
-        target = read_word(cursor) or ()
-        if found[2] in ("<<", "<<-"):
-            redirect.operator = "<<"
-            is_quoted = any(sign in cursor.text[start : cursor.at] for sign in "'\"\\")
-            delimiter = "".join(part.text for part in target if isinstance(part, Text))
-            cursor.awaited.append((redirect, delimiter, is_quoted, found[2] == "<<-"))
-        else:
-            redirect.target = target
-        return redirect
-
-    def _read_here_documents(cursor: Cursor) -> None:
-        """``at`` is at the beginning of a line."""
-        awaited, cursor.awaited = cursor.awaited, []
-        for redirect, delimiter, is_quoted, strips_tabs in awaited:
-            lines: list[str] = []
-            while cursor.at < len(cursor.text):
-                end = cursor.text.find("\n", cursor.at)
-                end = len(cursor.text) if end < 0 else end
-                line = cursor.text[cursor.at : end]
-                cursor.at = min(end + 1, len(cursor.text))
-                if strips_tabs:
-                    line = line.lstrip("\t")
-                if line == delimiter:
-                    break
-                lines.append(line + "\n")
-            else:
-                cursor.is_torn = True
-            body = "".join(lines)
-            if is_quoted:
-                redirect.target = (Text(body, True),)
-            else:  # substitutions count, quotes do not
-                redirect.target = read_double_quoted(Cursor(body, cursor.nesting + 1, _read_inner), end="")
-
-    def _skip_blanks(cursor: Cursor) -> None:
-        text = cursor.text
-        while cursor.at < len(text):
-            character = text[cursor.at]
-            if character == "#" and (cursor.at == 0 or text[cursor.at - 1] in " \t\n;&|("):
-                end = text.find("\n", cursor.at)
-                cursor.at = len(text) if end < 0 else end
-                return
-            if text.startswith("\\\n", cursor.at):
-                cursor.at += 2
-            elif character != "\n" and character.isspace():
-                cursor.at += 1
-            else:
-                return
-
-    def _skip_blanks_and_newlines(cursor: Cursor) -> None:
-        while True:
-            _skip_blanks(cursor)
-            if cursor.peek() != "\n":
-                operator = _OPERATOR.match(cursor.text, cursor.at)
-                if operator is None:
-                    return
-                cursor.at = operator.end()  # `; ;`, a leading `|`: nothing runs here
-                continue
-            cursor.at += 1
-            _read_here_documents(cursor)
     return locals()
 
 def ralph_guard_shell_syntax():
@@ -9183,12 +8727,10 @@ _MODULES = {
     "ralph.guard.families.databases": ralph_guard_families_databases,
     "ralph.guard.families.files": ralph_guard_families_files,
     "ralph.guard.families.git": ralph_guard_families_git,
-    "ralph.guard.families.other_vcs": ralph_guard_families_other_vcs,
     "ralph.guard.families.permissions": ralph_guard_families_permissions,
-    "ralph.guard.families.remote": ralph_guard_families_remote,
+    "ralph.guard.families.program_table": ralph_guard_families_program_table,
     "ralph.guard.families.secrets": ralph_guard_families_secrets,
     "ralph.guard.families.services": ralph_guard_families_services,
-    "ralph.guard.families.system": ralph_guard_families_system,
     "ralph.guard.git_call": ralph_guard_git_call,
     "ralph.guard.guard": ralph_guard_guard,
     "ralph.guard.judgement": ralph_guard_judgement,
@@ -9215,6 +8757,7 @@ _MODULES = {
     "ralph.guard.shell.expansion": ralph_guard_shell_expansion,
     "ralph.guard.shell.listings": ralph_guard_shell_listings,
     "ralph.guard.shell.output": ralph_guard_shell_output,
+    "ralph.guard.shell.redirects": ralph_guard_shell_redirects,
     "ralph.guard.shell.scope": ralph_guard_shell_scope,
     "ralph.guard.shell.scripts": ralph_guard_shell_scripts,
     "ralph.guard.shell.syntax": ralph_guard_shell_syntax,
