@@ -525,11 +525,13 @@ def test_every_record_that_ralph_acts_on_is_known(clone: Path) -> None:
     ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1", "--profile", "promise")
     ralph(clone, "supervise", "--task", "t", "--max-restarts", "1", "--", "true")
     ralph(clone, "bus", "post", "--project-bus", "hello")
-    ralph(clone, "task", "create", "one", "--acceptance", "it works")
+    ralph(
+        clone, "task", "create", "ONE", "spec", "one", "--outcome", "it is there", "--acceptance", "it works"
+    )
     ralph(clone, "work", "--agent", "true", "-m", "1")
     ralph(clone, "plan", "run", *AGENT, "--trust")
     written = {entry.name for entry in (clone / ".ralph").iterdir() if not entry.is_symlink()}
-    assert {"ralph.db", "runs", "tasks"} <= written
+    assert {"ralph.db", "runs", "tasks", "plans", "worktrees"} <= written
     assert written - RECORDS <= {".gitignore", "seal", "ralph.db-wal", "ralph.db-shm"}, written
 
 
