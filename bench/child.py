@@ -39,10 +39,11 @@ def cost_of(
     cwd: Path,
     environment: Mapping[str, str],
     expected: Collection[int] = (0,),
-    stdin: Path | None = None,
+    stdin: Path | int | None = None,
 ) -> Cost:
-    """Run it and discard its output."""
-    with tempfile.TemporaryFile() as stderr, (stdin or Path(os.devnull)).open("rb") as given:
+    """Run it and discard its output. ``stdin``: a file, or a descriptor."""
+    source, is_ours = (os.devnull if stdin is None else stdin), not isinstance(stdin, int)
+    with tempfile.TemporaryFile() as stderr, open(source, "rb", closefd=is_ours) as given:
         began = time.perf_counter()
         process = subprocess.Popen(
             argv, cwd=cwd, env=dict(environment), stdin=given, stdout=subprocess.DEVNULL, stderr=stderr

@@ -69,7 +69,9 @@ class Project:
     def python(self, code: str, *arguments: str) -> Cost:
         return self.run([sys.executable, "-c", code, *arguments])
 
-    def run(self, argv: Sequence[str], *, expected: Sequence[int] = (0,), stdin: Path | None = None) -> Cost:
+    def run(
+        self, argv: Sequence[str], *, expected: Sequence[int] = (0,), stdin: Path | int | None = None
+    ) -> Cost:
         return cost_of(argv, cwd=self.root, environment=self.environment(), expected=expected, stdin=stdin)
 
     def forget_runs(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from socket import socketpair
 from statistics import median
 
 import ralph.adapters.processes.watcher_main
@@ -14,9 +15,12 @@ from bench.row import Bar, Row, as_ratio
 
 ROUNDS = 15
 
-# First the agent notes what its parent has used so far, in nanoseconds, over all its threads.
-NOTES_PARENT = """total=0
-for file in /proc/$PPID/task/*/schedstat; do
+# First the agent notes what ralph has used so far, in nanoseconds, over all its threads. Between the two is the watcher.
+NOTES_RALPH = """pid=$PPID total=0
+while grep -q watcher_main /proc/$pid/cmdline; do
+    read -r _ _ _ pid _ < /proc/$pid/stat
+done
+for file in /proc/$pid/task/*/schedstat; do
     read -r used waited slices < "$file"
     total=$((total + used))
 done
@@ -30,14 +34,14 @@ def measure(folder: Path) -> list[Row]:
         raise CannotMeasure(message)
     with new_project(folder, "startup") as project:
         note = folder / "startup.note"
-        project.program("agent", NOTES_PARENT.format(note=note))
+        project.program("agent", NOTES_RALPH.format(note=note))
         project.settings(agent={"command": "agent"}, guardrails=[{"command": "true"}])
         measures: dict[str, Callable[[], float]] = {
             "python": lambda: project.python("pass").cpu,
             "version": lambda: project.ralph("--version").cpu,
             "help": lambda: project.ralph("--help").cpu,
             "exec": lambda: _until_exec(project, note),
-            "watcher": lambda: _watcher(project, folder),
+            "watcher": lambda: _watcher(project),
         }
         found = {name: 1000 * median(costs) for name, costs in interleaved(measures, rounds=ROUNDS).items()}
     python = found["python"]
@@ -54,9 +58,10 @@ def _until_exec(project: Project, note: Path) -> float:
     return int(note.read_text()) / 1e9
 
 
-def _watcher(project: Project, folder: Path) -> float:
+def _watcher(project: Project) -> float:
     """As ``start_watcher`` starts it; the byte says that ralph has left, so it ends at once."""
-    leave = folder / "startup.leave"
-    leave.write_bytes(b"b")
     program = ralph.adapters.processes.watcher_main.__file__
-    return project.run([sys.executable, "-I", "-S", program, "bench"], stdin=leave).cpu
+    ours, theirs = socketpair()
+    with ours, theirs:
+        ours.send(b"b")
+        return project.run([sys.executable, "-I", "-S", program, "bench"], stdin=theirs.fileno()).cpu
