@@ -303,7 +303,7 @@ Hooks read it too: it imports the standard library only, and little of that.
     def seal_unless_used(folder: str) -> None:
         """Whatever is written to it from now on is ours. A record that is there already came from elsewhere, or has a seal."""
         if not records_in(folder) and not is_sealed(folder, os.environ):
-            with suppress(OSError):  # then it asks once more
+            with suppress(OSError):  # then the next run asks, and this one says so at its end
                 seal(folder, os.environ)
 
     def unseal(folder: str) -> None:

@@ -516,6 +516,19 @@ def test_a_link_to_a_sealed_folder_is_no_seal(clone: Path, tmp_path: Path) -> No
     assert ralph(other, "resume", "-m", "3").returncode == 2
 
 
+def test_a_record_that_cannot_be_marked_is_told_once_with_what_to_do(clone: Path) -> None:
+    run = ("run", "-p", "x", "--agent", "true", "-m", "1")
+    readonly = {"XDG_STATE_HOME": "/dev/null/state"}
+    first = ralph(clone, *run, **readonly)
+    assert first.returncode == 1
+    assert first.stderr.count("the next run asks whether you trust it") == 1
+    assert "RALPH_TRUST=1" in first.stderr
+    assert ralph(clone, *run, **readonly).returncode == 2
+    third = ralph(clone, *run, **readonly, RALPH_TRUST="1")
+    assert third.returncode == 1
+    assert "asks" not in third.stderr
+
+
 def test_every_record_that_ralph_acts_on_is_known(clone: Path) -> None:
     """Otherwise a clone could bring one along that no seal is asked for."""
     from ralph.domain.trust.seal import RECORDS

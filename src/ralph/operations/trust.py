@@ -60,7 +60,7 @@ def standing_of(
 
         asked += demands_of(settings.project, settings.own, usual_sandbox=usual_sandbox)
         asked.sort(key=lambda demand: not demand.means.startswith("runs"))  # what matters most comes first
-    records = _strange_records(root, environ)
+    records = strange_records(root, environ)
     if not asked and not records:
         return Standing(project=root)
     new = not_agreed(os.path.realpath(root), asked, environ)
@@ -110,7 +110,7 @@ def agree(root: Path, demands: Sequence[Demand]) -> None:
         trust(Standing(project=root, asked=tuple(demands)))
 
 
-def _strange_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ...]:
+def strange_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ...]:
     """The record of runs and tasks, unless ralph wrote it here."""
     from ralph.adapters.trust_store import is_sealed, records_in
 

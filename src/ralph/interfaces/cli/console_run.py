@@ -18,7 +18,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.relay import Relay, left_out
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.terminal import look_for
-from ralph.interfaces.cli.trust_question import require_trust
+from ralph.interfaces.cli.trust_question import require_trust, tell_unmarked
 from ralph.operations.runs.start import OpenRun, open_run, task_results
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def run_on_console(
         result = _run_on_streams(launch, verbose=verbose, json_lines=json_lines, listeners=listeners)
         if result.outcome is Outcome.CANCELLED:
             relay.hurry()
+    if not is_ours:
+        tell_unmarked(launch.loaded.root)
     return result
 
 

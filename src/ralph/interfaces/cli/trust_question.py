@@ -11,6 +11,7 @@ from ralph.interfaces.cli.options import is_trust_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from typing import TextIO
 
     from ralph.operations.trust import Demand, Loaded, Sources, Standing
@@ -43,6 +44,23 @@ def require_trust(
 
         click.echo(f"ralph: {error}; the next run asks again", err=True)
         os.environ[VARIABLE] = "1"  # this once: for the run that --ui starts
+
+
+def tell_unmarked(project: Path) -> None:
+    """The run has written what the next one would ask about: say so, and what to do."""
+    from ralph.operations.agreement import VARIABLE, is_waived
+    from ralph.operations.trust import strange_records
+
+    if not is_trust_given() and not is_waived(os.environ) and strange_records(project, os.environ):
+        import click
+
+        message = (
+            "ralph: cannot remember that it wrote this record, so the next run asks whether you trust it"
+        )
+        hint = (
+            f"make ~/.local/state/ralph (or XDG_STATE_HOME) writable, or set {VARIABLE}=1, in a container say"
+        )
+        click.echo(f"{message}\n  {hint}", err=True)
 
 
 def untrusted(
