@@ -17,24 +17,24 @@ Steps, one key each:
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import subprocess
 import sys
-import time
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
-from ralph.domain.loop.claims import COMMIT_PROMPT
+# ruff: noqa: PTH103, PTH110, PTH120, PTH122, PTH123
+# Tests start it thousands of times: it imports little, and what not every session needs where it is needed.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Record = dict[str, Any]
 
 COST_USD = 0.0123
 INPUT_TOKENS = 1200
 OUTPUT_TOKENS = 340
 CACHE_READ_TOKENS = 8000
-
-Record = dict[str, Any]
 
 
 class ClaudeVoice:
@@ -179,16 +179,18 @@ def play(step: Record, voice: Voice, prompt: str) -> None:
             voice.todo(given)
         case "write":
             call = voice.tool("Write", {"file_path": given["path"], "content": given["content"]})
-            path = Path(given["path"])
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(given["content"])
-            voice.tool_result(call, f"Wrote {path}", is_error=False)
+            os.makedirs(os.path.dirname(given["path"]) or ".", exist_ok=True)
+            write(given["path"], given["content"])
+            voice.tool_result(call, f"Wrote {given['path']}", is_error=False)
         case "run":
+            import subprocess
+
             call = voice.tool("Bash", {"command": given})
             ran = subprocess.run(["sh", "-c", given], capture_output=True, text=True, check=False)
             voice.tool_result(call, ran.stdout + ran.stderr, is_error=ran.returncode != 0)
         case "touch":
-            Path(given).touch()
+            write(given, "", mode="a")
+            os.utime(given)
         case "print":
             print(given, flush=True)
         case "stderr":
@@ -196,6 +198,8 @@ def play(step: Record, voice: Voice, prompt: str) -> None:
         case "echo_prompt":
             print(prompt, flush=True)
         case "sleep":
+            import time
+
             time.sleep(given)
         case "exit":
             sys.exit(given)
@@ -203,26 +207,52 @@ def play(step: Record, voice: Voice, prompt: str) -> None:
             sys.exit(f"fake agent: unknown step {action!r}")
 
 
-def take_number(counter: Path) -> int:
+def take_number(counter: str) -> int:
     """How many launches came before this one. They do not overlap, so a plain file will do."""
-    number = int(counter.read_text()) if counter.exists() else 0
-    counter.write_text(str(number + 1))
+    number = int(read(counter)) if os.path.exists(counter) else 0
+    write(counter, str(number + 1))
     return number
 
 
+def read(path: str) -> str:
+    with open(path) as file:
+        return file.read()
+
+
+def write(path: str, text: str, *, mode: str = "w") -> None:
+    with open(path, mode) as file:
+        file.write(text)
+
+
+def is_commit_prompt(prompt: str) -> bool:
+    from ralph.domain.loop.claims import COMMIT_PROMPT
+
+    return prompt.strip() == COMMIT_PROMPT
+
+
+def take(name: str, arguments: list[str], default: str = "") -> str:
+    """The value of an option, which is taken out."""
+    if name not in arguments[:-1]:
+        return default
+    at = arguments.index(name)
+    _, value = arguments[at : at + 2]
+    del arguments[at : at + 2]
+    return value
+
+
 def main(arguments: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(prog="fake-agent", add_help=False)
-    parser.add_argument("--script", type=Path, required=True)
-    parser.add_argument("--as", dest="agent", default="claude")
-    options, flags = parser.parse_known_args(arguments)
-    script = json.loads(options.script.read_text())
+    flags = list(arguments)
+    file, agent = take("--script", flags), take("--as", flags, "claude")
+    if not file:
+        sys.exit("fake agent: --script FILE is missing")
+    script = json.loads(read(file))
     prompt = flags[flags.index("-x") + 1] if "-x" in flags and flags[-1] != "-x" else sys.stdin.read()
-    voice = choose_voice(options.agent, flags)
-    if prompt.strip() == COMMIT_PROMPT and script.get("commits"):
+    voice = choose_voice(agent, flags)
+    if script.get("commits") and is_commit_prompt(prompt):
         suffix, launches = ".commits", [[{"say": message}] for message in script["commits"]]
     else:
         suffix, launches = ".sessions", script["sessions"]
-    number = take_number(options.script.with_suffix(suffix))
+    number = take_number(os.path.splitext(file)[0] + suffix)
     voice.open()
     for step in launches[min(number, len(launches) - 1)]:
         play(step, voice, prompt)
