@@ -13,11 +13,14 @@ import string
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from tests.acceptance.conftest import DONE, Project
 from tests.faults.loops import HONEST, LOOPS, UNITTEST
+
+from .ready_ralph import ReadyRalph
 
 KEEPERS = {"request.json", "settings.json", "settings.local.json"}
 """What the user wrote, where it must be as it was written."""
@@ -82,17 +85,26 @@ def holders(state: Path, secret: str) -> list[str]:
     return found
 
 
-def shown(project: Project, *secrets: str) -> list[str]:
-    """Commands whose output has one of them in clear."""
-    found = []
-    for command in COMMANDS:
-        ran = project.ralph(*command)
-        assert ran.returncode in (0, 1), ran.stderr
-        found += [" ".join(command) for secret in secrets if secret in ran.stdout + ran.stderr]
-    return found
+class Shown(Protocol):
+    def __call__(self, project: Project, *secrets: str) -> list[str]: ...
 
 
-def test_secrets_of_every_shape_in_every_place_are_nowhere_in_clear(project: Project) -> None:
+@pytest.fixture
+def shown(ready_ralph: ReadyRalph) -> Shown:
+    """Commands whose output has one of the secrets in clear. Each is a process of its own: none knows what another masked."""
+
+    def shown(project: Project, *secrets: str) -> list[str]:
+        found = []
+        for command in COMMANDS:
+            (ran,) = ready_ralph.run([command], cwd=project.root, environ=project.env())
+            assert ran.code in (0, 1), ran.err
+            found += [" ".join(command) for secret in secrets if secret.encode() in ran.out + ran.err]
+        return found
+
+    return shown
+
+
+def test_secrets_of_every_shape_in_every_place_are_nowhere_in_clear(project: Project, shown: Shown) -> None:
     prompt, check, output, said, complained = forms(), forms(), forms(), forms(), forms()
     project.settings(
         agent={"command": "worker", "flags": [f"--api-key={made_up(20)}"]},
@@ -122,7 +134,9 @@ def test_secrets_of_every_shape_in_every_place_are_nowhere_in_clear(project: Pro
     assert shown(project, *(secret for place in places for secret, _ in place.values())) == []
 
 
-def test_a_guardrail_with_a_secret_is_run_as_written_also_when_it_is_resumed(project: Project) -> None:
+def test_a_guardrail_with_a_secret_is_run_as_written_also_when_it_is_resumed(
+    project: Project, shown: Shown
+) -> None:
     secret = made_up(24)
     project.settings(agent={"command": "worker"}, maximumIterations=1)
     project.program("worker", f"cat > /dev/null; echo again >> launches; echo '{DONE}'\n")
@@ -139,7 +153,7 @@ def test_a_guardrail_with_a_secret_is_run_as_written_also_when_it_is_resumed(pro
     assert shown(project, secret) == []
 
 
-def test_what_is_notified_and_where_is_not_told(project: Project) -> None:
+def test_what_is_notified_and_where_is_not_told(project: Project, shown: Shown) -> None:
     path, token = made_up(24), made_up(24)
     project.settings(
         agent={"command": "worker"},
@@ -183,7 +197,9 @@ def _ralph(*arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["work", "plan", "supervise", "promise"])
-def test_other_kinds_of_loop_keep_secrets_of_commands_to_themselves(kind: str, project: Project) -> None:
+def test_other_kinds_of_loop_keep_secrets_of_commands_to_themselves(
+    kind: str, project: Project, shown: Shown
+) -> None:
     secret = made_up(24)
     loop = LOOPS[kind](project)
     loop.agent(f"{HONEST}; say 'postgres://me:{secret}@h/x'")
