@@ -79,7 +79,9 @@ def _require_ours(folder: Path, environ: Mapping[str, str]) -> None:
     if found is not None:
         path, owner = found
         message = f"{path} belongs to another user ({_name_of(owner)}), who could choose what ralph runs here"
-        hint = f"if you trust them: git config --global --add safe.directory '{folder}'"
+        import shlex
+
+        hint = f"if you trust them: git config --global --add safe.directory {shlex.quote(str(folder))}"
         raise UsageError(message, hint=hint)
 
 

@@ -39,7 +39,7 @@ COMMANDS = {
     "steer": "Add a note to the next prompt of a run.",
     "bus": "Post to and read the message bus of a task or project.",
     "init": "Initialize the settings file interactively.",
-    "trust": "Say that what this project runs may run here.",
+    "trust": "Agree, once, to what this repository would run.",
     "config": "Show, check and explain the settings.",
     "doctor": "Check agents, sandboxes, git, disk and settings, with advice.",
     "guard": "Say whether a shell command is dangerous.",

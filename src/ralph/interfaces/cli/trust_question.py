@@ -32,7 +32,7 @@ def require_trust(
     from ralph.operations.agreement import VARIABLE
     from ralph.operations.trust import trust
 
-    if not _can_ask():
+    if not can_ask():
         agree = _command_to_agree()
         hint = f"look at it with `{agree} --show`, then `{agree}`; in a script: --trust or {VARIABLE}=1"
         raise UntrustedProject(_why(standing), hint=hint)
@@ -146,7 +146,7 @@ def _command_to_agree() -> str:
     return shlex.join(["ralph", "trust", *(str(one) for place in places if place[1] for one in place)])
 
 
-def _can_ask() -> bool:
+def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -11,10 +10,11 @@ from ralph.errors import UntrustedProject, UsageError
 from ralph.interfaces.cli.options import sources_of
 from ralph.interfaces.cli.plans.options import plan_options
 
-HELP = """Agree to what this project runs: the commands that its settings, plan and tasks name, and what they open.
+HELP = """Agree to what this project asks for: the commands that its settings, plan, tasks and git configuration name, and the
+limits that they loosen.
 
-Nothing of a repository runs before that, and ralph asks again when it changes. Your own flags, RALPH_* variables and
-~/.config/ralph/settings.json need no trust.
+Nothing of a repository runs before that, and ralph asks again when something changes. Your own flags, RALPH_* variables
+and ~/.config/ralph/settings.json need no trust.
 
 \b
 Exit codes: 0 trusted · 2 not trusted
@@ -36,7 +36,7 @@ def command(
     yes: bool, only_show: bool, revoke: bool, project_dir: Path | None, ralph_dir: Path | None
 ) -> int:
     from ralph.config.root import find_root
-    from ralph.interfaces.cli.trust_question import ask, show
+    from ralph.interfaces.cli.trust_question import ask, can_ask, show
     from ralph.operations import trust
 
     if yes + only_show + revoke > 1:
@@ -59,7 +59,7 @@ def command(
         show(standing, err=False)
         return 2
     if not yes:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not can_ask():
             message = "there is no terminal to ask on"
             raise UntrustedProject(message, hint="`ralph trust --show` lists what it asks for, --yes agrees")
         ask(standing)
