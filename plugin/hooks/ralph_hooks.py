@@ -2765,6 +2765,11 @@ def ralph_domain_trust_demand():
         place: tuple[str | int, ...] = ()
         says: str = ""
 
+    VARIABLE = "RALPH_TRUST"
+    """``1``: the user agrees to everything; or the digests of what was agreed to, which an agent's ralph inherits."""
+    AGREED_RECORDS = Demand("", "", ".ralph", "")
+    """The records of runs and tasks that ralph cannot tell from a stranger's, and that were agreed to."""
+
     def digest_of(project: str, demand: Demand) -> str:
         """What is remembered of a demand that was agreed to, in this project."""
         _m = _module("ralph.domain.trust.digest"); blake2b = _m["blake2b"]
@@ -8667,12 +8672,10 @@ def ralph_operations_agreement():
     from typing import TYPE_CHECKING
 
     _m = _module("ralph.adapters.trust_store"); trusted_digests = _m["trusted_digests"]
-    _m = _module("ralph.domain.trust.demand"); Demand = _m["Demand"]; digest_of = _m["digest_of"]
+    _m = _module("ralph.domain.trust.demand"); VARIABLE = _m["VARIABLE"]; Demand = _m["Demand"]; digest_of = _m["digest_of"]
 
-    __all__ = ["Demand"]
+    __all__ = ["VARIABLE", "Demand"]
 
-    VARIABLE = "RALPH_TRUST"
-    """``1``: to everything; or the digests of what was agreed to, which an agent's ralph inherits."""
     _YES = frozenset({"1", "true", "yes", "on"})
 
     def is_waived(environ: Mapping[str, str]) -> bool:
@@ -8681,8 +8684,12 @@ def ralph_operations_agreement():
 
     def not_agreed(project: str, demands: Iterable[Demand], environ: Mapping[str, str]) -> tuple[Demand, ...]:
         """What the user has not agreed to in the project at this real path."""
-        agreed = trusted_digests(project, environ) | set(environ.get(VARIABLE, "").split(","))
+        agreed = trusted_digests(project, environ) | inherited(environ)
         return tuple(demand for demand in demands if digest_of(project, demand) not in agreed)
+
+    def inherited(environ: Mapping[str, str]) -> frozenset[str]:
+        """The digests of what was agreed to for the run that we are a part of."""
+        return frozenset(environ.get(VARIABLE, "").split(","))
 
     def is_agreed(project: str, demand: Demand, environ: Mapping[str, str]) -> bool:
         return is_waived(environ) or not not_agreed(project, [demand], environ)

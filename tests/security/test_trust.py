@@ -795,7 +795,12 @@ def test_the_commands_of_a_file_of_tasks_are_asked_about(clone: Path) -> None:
 # --- what an agent inherits ---
 
 
-def test_an_agent_inherits_trust_in_this_project_only(clone: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_home_writable", [True, False])
+def test_an_agent_inherits_trust_in_this_project_only(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_home_writable: bool
+) -> None:
+    if not is_home_writable:  # as in some containers: ralph can mark no records as its own
+        monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
     other = tmp_path / "other"
     other.mkdir()
     settings(other, {"agent": {"command": str(clone / "evil"), "adapter": "plain"}})

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ralph.adapters.trust_store import trusted_digests
-from ralph.domain.trust.demand import Demand, digest_of
+from ralph.domain.trust.demand import VARIABLE, Demand, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Demand"]
+__all__ = ["VARIABLE", "Demand"]
 
-VARIABLE = "RALPH_TRUST"
-"""``1``: to everything; or the digests of what was agreed to, which an agent's ralph inherits."""
 _YES = frozenset({"1", "true", "yes", "on"})
 
 
@@ -24,8 +22,13 @@ def is_waived(environ: Mapping[str, str]) -> bool:
 
 def not_agreed(project: str, demands: Iterable[Demand], environ: Mapping[str, str]) -> tuple[Demand, ...]:
     """What the user has not agreed to in the project at this real path."""
-    agreed = trusted_digests(project, environ) | set(environ.get(VARIABLE, "").split(","))
+    agreed = trusted_digests(project, environ) | inherited(environ)
     return tuple(demand for demand in demands if digest_of(project, demand) not in agreed)
+
+
+def inherited(environ: Mapping[str, str]) -> frozenset[str]:
+    """The digests of what was agreed to for the run that we are a part of."""
+    return frozenset(environ.get(VARIABLE, "").split(","))
 
 
 def is_agreed(project: str, demand: Demand, environ: Mapping[str, str]) -> bool:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.domain.text.safe_text import reveal
+from ralph.domain.trust.demand import AGREED_RECORDS, digest_of
 from ralph.domain.trust.demand import Demand as Demand
-from ralph.domain.trust.demand import digest_of
-from ralph.operations.agreement import is_waived, not_agreed
+from ralph.operations.agreement import inherited, is_waived, not_agreed
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded as Loaded
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 STATE_FOLDER = ".ralph"
 RECORDS_MEAN = "has records of runs and tasks that ralph cannot tell from a stranger's, as after an upgrade, a move or a copy:"
-AGREED_RECORDS = Demand("", "", STATE_FOLDER, "")
-"""Remembered with a yes to such records: only these does ``revoke`` ask about again."""
 
 
 class Standing(NamedTuple):
@@ -111,12 +109,13 @@ def agree(root: Path, demands: Sequence[Demand]) -> None:
 
 
 def strange_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ...]:
-    """The record of runs and tasks, unless ralph wrote it here."""
+    """The record of runs and tasks, unless ralph wrote it here, or we are a part of a run here."""
     from ralph.adapters.trust_store import is_sealed, records_in
 
     folder = str(root / STATE_FOLDER)
     found = records_in(folder)
-    if not found or is_sealed(folder, environ):
+    is_ours = digest_of(os.path.realpath(root), AGREED_RECORDS) in inherited(environ)
+    if not found or is_ours or is_sealed(folder, environ):
         return ()
     return (Demand(RECORDS_MEAN, ", ".join(found), "", STATE_FOLDER),)
 

@@ -7,16 +7,14 @@ from collections.abc import Mapping
 
 from ralph.adapters.git_demands import git_demands
 from ralph.config.demands import demands_of
-from ralph.domain.trust.demand import digest_of
+from ralph.domain.trust.demand import AGREED_RECORDS, VARIABLE, digest_of
 from ralph.wiring.launch import Launch
-
-VARIABLE = "RALPH_TRUST"
 
 
 def with_inherited_trust(environ: Mapping[str, str], launch: Launch) -> dict[str, str]:
     """A ralph that an agent starts here works; one in another project, or after a change of the settings, asks."""
     loaded = launch.loaded
-    demands = (*demands_of(loaded.project, loaded.own), *launch.demands, *git_demands(loaded.root))
+    settings = demands_of(loaded.project, loaded.own)
+    demands = (*settings, *launch.demands, *git_demands(loaded.root), AGREED_RECORDS)
     project = os.path.realpath(loaded.root)
-    given = {name: value for name, value in environ.items() if name != VARIABLE}
-    return given | ({VARIABLE: ",".join(digest_of(project, one) for one in demands)} if demands else {})
+    return {**environ, VARIABLE: ",".join(digest_of(project, one) for one in demands)}

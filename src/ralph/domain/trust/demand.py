@@ -23,6 +23,12 @@ class Demand(NamedTuple):
     says: str = ""
 
 
+VARIABLE = "RALPH_TRUST"
+"""``1``: the user agrees to everything; or the digests of what was agreed to, which an agent's ralph inherits."""
+AGREED_RECORDS = Demand("", "", ".ralph", "")
+"""The records of runs and tasks that ralph cannot tell from a stranger's, and that were agreed to."""
+
+
 def digest_of(project: str, demand: Demand) -> str:
     """What is remembered of a demand that was agreed to, in this project."""
     from ralph.domain.trust.digest import blake2b
