@@ -38,6 +38,10 @@ class LazyPattern:
     def fullmatch(self, text: str) -> re.Match[str] | None:
         return self.compiled.fullmatch(text) if self.may_match(text) else None
 
+    def covers(self, name: str) -> bool:
+        """Matches all of a name, which is never long."""
+        return len(name) < 1_000 and self.fullmatch(name) is not None
+
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         return self.compiled.finditer(text) if self.may_match(text) else iter(())
 

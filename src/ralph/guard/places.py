@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from posixpath import normpath
 
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, UNKNOWN
@@ -55,24 +56,18 @@ def join_path(base: str, path: str) -> str:
         return path
     else:
         whole = f"{base}/{path}"
-    is_absolute = whole.startswith("/")
-    parts: list[str] = []
-    for part in whole.split("/"):
-        if part in ("", "."):
-            continue
-        if part == ".." and parts and parts[-1] != "..":
-            if parts[-1].startswith("~"):
-                parts[-1] = "/home"  # one above a home: certainly not ours
-            else:
-                parts.pop()
-        elif part == ".." and is_absolute:
-            continue
-        else:
-            parts.append(part)
-    text = "/".join(parts)
-    if is_absolute:
-        return "/" + text
-    return text or "."
+    if whole.startswith("~"):
+        home, _, rest = whole.partition("/")
+        below = normpath(rest)
+        # One above a home is certainly not ours.
+        return (
+            normpath(f"/home/{below[3:]}")
+            if below.startswith("..")
+            else home
+            if below == "."
+            else f"{home}/{below}"
+        )
+    return normpath(whole).replace("//", "/")
 
 
 def place_of(path: str, cwd: str, project: str = "") -> Place:
@@ -152,15 +147,11 @@ def is_personal_file(path: str, cwd: str) -> bool:
     return bool(_PERSONAL_FILES.fullmatch(join_path(cwd, path)))
 
 
-_STARTUP_FILES = LazyPattern(
+is_startup_file = LazyPattern(
     r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*",
     hints="~/. /etc/",
-)
-
-
-def is_startup_file(path: str) -> bool:
-    """What every shell of the user's reads first."""
-    return bool(_STARTUP_FILES.fullmatch(path))
+).covers
+"""What every shell of the user's reads first."""
 
 
 def is_disk(path: str) -> bool:
@@ -171,7 +162,7 @@ def is_disk(path: str) -> bool:
     )
 
 
-_SECRET_FILES = LazyPattern(
+is_secret_file = LazyPattern(
     r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws(?:/credentials)?|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
     r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
     r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
@@ -179,37 +170,19 @@ _SECRET_FILES = LazyPattern(
     r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ",
     hints=".ssh .aws .netrc credentials .pgpass .pypirc .npmrc .kube .docker .gnupg id_ .env .vault-token hosts.yml .pem .p12 .pfx"
     " .keystore .jks secret /etc/ environ",
-)
-
-
-def is_secret_file(path: str) -> bool:
-    """A file that holds keys or passwords, by its name."""
-    return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
-
-
-_REGENERATED = LazyPattern(
+).covers
+"""A file that holds keys or passwords, by its name."""
+is_regenerated = LazyPattern(
     r"(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
     r"|build|dist|out|target|coverage|htmlcov|tmp|temp|logs?|obj|\.DS_Store|Thumbs\.db|\.coverage.*"
     r"|[^/]+~|[^/]*(?:\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|whl|gem|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
-)
-
-
-def is_regenerated(path: str) -> bool:
-    """A cache, a log or what a build makes again, by its name or that of a folder above it."""
-    return len(path) < 1_000 and bool(_REGENERATED.fullmatch(path))
-
-
-_THROWAWAY = LazyPattern(
+).covers
+"""A cache, a log or what a build makes again, by its name or that of a folder above it."""
+is_throwaway = LazyPattern(
     r"(?i)(?:.*[^a-z])?(?:tests?|testing|tmp|temp|ci|e2e|scratch|fixtures?|throwaway|ephemeral|localstack|minikube|k3d|kind-\w.*|docker-desktop)"
     r"(?:[^a-z].*)?"
-)
-
-
-def is_throwaway(name: str) -> bool:
-    """The name of a database, volume or cluster says that it was made for a test."""
-    return len(name) < 1_000 and bool(_THROWAWAY.fullmatch(name))
-
-
+).covers
+"""The name of a database, volume or cluster says that it was made for a test."""
 _HOST = LazyPattern(r"(?:\w+://)?(?:[^@/\s]*@)?([\w.-]+)(?::\d+)?(?:[/?#:].*)?")
 _PRIVATE_HOST = LazyPattern(
     r"localhost|.*\.(?:local|localhost|test|internal|lan)|127\..*|10\..*|192\.168\..*|172\.(?:1[6-9]|2\d|3[01])\..*|0\.0\.0\.0|[^.]*"

@@ -14,7 +14,7 @@ from ralph.guard.families.secrets import (
 from ralph.guard.limits import MAX_TEXT_CHARS, TOO_LONG, TooComplex
 from ralph.guard.marks import UNKNOWN
 from ralph.guard.options import base_name, value_of_option, words_in
-from ralph.guard.places import is_secret_file, is_startup_file, join_path
+from ralph.guard.places import is_startup_file, join_path
 from ralph.guard.program_lists import FETCHERS
 from ralph.guard.shell.expansion import expand_text, expand_words, origin_of, output_of_command, stdin_text
 from ralph.guard.shell.output import output_of_call
@@ -91,10 +91,8 @@ def _walk_redirects(walk: Walk, command: Simple | Group, scope: Scope) -> None:
             refuse_if(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
         elif redirect.operator == "<" and isinstance(command, Simple):
             words = expand_words(command.words, scope)
-            path = expand_text(redirect.target, scope)
-            if words and is_secret_file(path):
-                refuse_if(check_sending(base_name(words[0]), words[1:]))
             if words:
+                path = expand_text(redirect.target, scope)
                 refuse_if(check_sent_input(base_name(words[0]), words[1:], path))
 
 

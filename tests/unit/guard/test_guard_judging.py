@@ -51,10 +51,10 @@ def test_the_tables_hold_whether_the_working_directory_is_known_or_not() -> None
 def test_the_hints_of_a_pattern_keep_no_match_from_being_found() -> None:
     names = [module.name for module in pkgutil.walk_packages(ralph.guard.__path__, "ralph.guard.")]
     patterns = {
-        f"{name}.{key}": value
+        f"{name}.{key}": pattern
         for name in names
         for key, value in vars(importlib.import_module(name)).items()
-        if isinstance(value, LazyPattern)
+        if isinstance(pattern := getattr(value, "__self__", value), LazyPattern)
     }
     lines = [*table("dangerous"), *table("harmless")]
     texts = {text for line in lines for text in (line, *line.split())}

@@ -36,40 +36,44 @@ _STRICT_LOSS = LazyPattern(
     r"(?is)\bdrop\s+(?:index|view|user|role)\b|\balter\s+table\s+\S+\s+drop\b|\.(?:deleteMany|remove|dropIndexes)\s*\("
     r"|\bconfig\s+resetstat|\bdebug\s+segfault"
 )
-_RESETS = {
-    **dict.fromkeys(("rails", "rake"), r"\bdb:(?:drop|reset|purge|truncate\w*|migrate:reset)"),
-    "artisan": r"migrate:(?:fresh|reset)|db:wipe",
-    "console": r"doctrine:(?:database|schema):drop",
-    "prisma": r"migrate reset|db push .*--force-reset",
-    **dict.fromkeys(("manage.py", "django-admin"), r"(?:^| )(?:flush|reset_db)\b|\bmigrate \w+ zero\b"),
-    **dict.fromkeys(("alembic", "flask"), r"\bdowngrade (?:.* )?base\b"),
-    "knex": r"migrate:rollback .*--all",
-    **dict.fromkeys(("sequelize", "sequelize-cli"), r"db:drop|undo:all"),
-    **dict.fromkeys(("typeorm", "typeorm-ts-node-commonjs", "mikro-orm"), r"schema:(?:drop|fresh)"),
-    "mix": r"ecto\.(?:drop|reset)",
-    "dotnet": r"ef database drop",
-    "flyway": r"\bclean\b",
-    "liquibase": r"drop-?all",
-    **dict.fromkeys(("dbmate", "migrate"), r"(?:^| )drop\b|(?:^| )down\b.* -all"),
-    "goose": r"\breset\b|down-to 0",
-    **dict.fromkeys(("sqlx", "diesel"), r"database (?:drop|reset)"),
-    "sea-orm-cli": r"migrate (?:fresh|reset|refresh)",
-    "atlas": r"schema clean",
-    "supabase": r"db reset",
-    "mongorestore": r"--drop\b",
-    "mysqladmin": r"\bdrop\b",
-    "dropdb": r"",
-}
-"""Tools, and what of their words empties or drops a database."""
-_STRICT_RESETS = {
-    **dict.fromkeys(("rails", "rake"), r"db:(?:schema:load|rollback)"),
-    "artisan": r"migrate:rollback",
-    "mysqladmin": r"shutdown",
-    "dropuser": r"",
-}
-_PATTERNS = {
-    text: LazyPattern(f"(?i){text}") for table in (_RESETS, _STRICT_RESETS) for text in table.values()
-}
+_RESETS = r"""
+rails rake :: \bdb:(?:drop|reset|purge|truncate\w*|migrate:reset) :: db:(?:schema:load|rollback)
+artisan :: migrate:(?:fresh|reset)|db:wipe :: migrate:rollback
+console :: doctrine:(?:database|schema):drop
+prisma :: migrate reset|db push .*--force-reset
+manage.py django-admin :: (?:^| )(?:flush|reset_db)\b|\bmigrate \w+ zero\b
+alembic flask :: \bdowngrade (?:.* )?base\b
+knex :: migrate:rollback .*--all
+sequelize sequelize-cli :: db:drop|undo:all
+typeorm typeorm-ts-node-commonjs mikro-orm :: schema:(?:drop|fresh)
+mix :: ecto\.(?:drop|reset)
+dotnet :: ef database drop
+flyway :: \bclean\b
+liquibase :: drop-?all
+dbmate migrate :: (?:^| )drop\b|(?:^| )down\b.* -all
+goose :: \breset\b|down-to 0
+sqlx diesel :: database (?:drop|reset)
+sea-orm-cli :: migrate (?:fresh|reset|refresh)
+atlas :: schema clean
+supabase :: db reset
+mongorestore :: --drop\b
+mysqladmin :: \bdrop\b :: shutdown
+dropdb :: .*
+dropuser :: $^ :: .*
+"""
+"""Tools, what of their words empties or drops a database, and what does so for the pack only."""
+
+
+def _read_resets() -> dict[str, list[LazyPattern]]:
+    rows = [line.split(" :: ") for line in _RESETS.strip().splitlines()]
+    return {
+        tool: [LazyPattern(f"(?i){text}") for text in texts]
+        for tools, *texts in rows
+        for tool in tools.split()
+    }
+
+
+_TOOLS = _read_resets()
 _WITH_HOST = _CLIENTS | {"dropdb", "dropuser", "mysqladmin"}
 """Their -h names a host."""
 _LOCAL = words_in("sqlite3 duckdb")
@@ -79,7 +83,7 @@ _BACKUP_FIRST = "take a backup and ask the user; a SELECT shows what would be lo
 
 def check_databases(call: Call) -> Danger | None:
     tool, words = _tool_of(call)
-    if tool not in _CLIENTS and tool not in _RESETS and tool not in _STRICT_RESETS:
+    if tool not in _CLIENTS and tool not in _TOOLS:
         return None
     if is_only_asking([word for word in words if word != "-h" or tool not in _WITH_HOST]):
         return None
@@ -101,9 +105,8 @@ def check_databases(call: Call) -> Danger | None:
             if _LOSS.search(text) or (is_strict and _STRICT_LOSS.search(text)):
                 return Danger("databases", "this deletes data", _BACKUP_FIRST)
         return None
-    tables = (_RESETS, _STRICT_RESETS) if is_strict else (_RESETS,)
     line = " ".join(words)
-    if any(tool in table and _PATTERNS[table[tool]].search(line) for table in tables):
+    if any(pattern.search(line) for pattern in _TOOLS[tool][: 2 if is_strict else 1]):
         return Danger("databases", f"{tool} empties or drops a database", _BACKUP_FIRST)
     return None
 
@@ -111,6 +114,6 @@ def check_databases(call: Call) -> Danger | None:
 def _tool_of(call: Call) -> tuple[str, list[str]]:
     """``python manage.py`` and ``php artisan`` are manage.py and artisan."""
     words = call.arguments
-    if call.program not in _RESETS and (call.program == "php" or call.program.startswith("py")):
+    if call.program not in _TOOLS and (call.program == "php" or call.program.startswith("py")):
         return (base_name(words[0]), words[1:]) if words else ("", [])
     return call.program, words

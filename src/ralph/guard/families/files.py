@@ -212,10 +212,6 @@ def _check_editing(call: Call) -> Danger | None:
     return _check_overwriting(call, call.arguments, "editing")
 
 
-def _check_tee(call: Call) -> Danger | None:
-    return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
-
-
 def _check_overwriting(call: Call, paths: list[str], doing: str) -> Danger | None:
     for path in paths:
         if is_vital_file(path, call.cwd):
@@ -234,5 +230,5 @@ _CHECKS: dict[str, Callable[[Call], Danger | None]] = {
     "dd": _check_dd,
     "truncate": _check_truncation,
     "sed": _check_editing,
-    "tee": _check_tee,
+    "tee": lambda call: _check_overwriting(call, call.arguments, "writing to"),
 }

@@ -7,6 +7,7 @@ import re
 from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.marks import UNKNOWN
 from ralph.guard.options import base_name, has_flag, split_options, value_of_option, words_in
 from ralph.guard.places import Place, is_secret_file
 
@@ -18,6 +19,11 @@ _COPIERS = words_in("scp rsync sftp aws gsutil rclone s3cmd gh")
 _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
 _FETCH_VALUED = words_in("-P --directory-prefix --output-dir -H --header -A -u -e -o")
 _TELLERS = frozenset(["env", "printenv", "set", "export"])
+_SECRET_VERB = LazyPattern(r"find-|dump-|--export-secret")
+_NAME_TOOLS = words_in("ls test [ echo stat chmod")
+"""They never show what is in a file."""
+_SENDING = ("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u")
+"""How curl's options that send something begin."""
 _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?", hints="@ <")
 _HOMES = (Place.HOME, Place.ROOT)
 _RAW_SENDERS = words_in("nc ncat netcat socat telnet")
@@ -34,21 +40,15 @@ def check_secrets(call: Call) -> Danger | None:
         options, operands = split_options(call.arguments)
         runs = has_flag(options, "e", "exec") or has_flag(options, "c", "sh-exec")
         if runs or any(re.match(r"(?i)(exec|system):", operand) for operand in operands):
-            return Danger(
-                "network",
-                f"{call.program} gives another machine a shell",
-                "use curl with a host that the user named",
-            )
+            what = f"{call.program} gives another machine a shell"
+            return Danger("network", what, "use curl with a host that the user named")
     sent = _sent_files(call)
     for path in sent:
         if is_secret_file(path):
             return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
-    whole = (*_HOMES, Place.PROJECT) if call.program == "scp" else _HOMES
-    if (
-        call.program in ("scp", "rsync")
-        and ":" in "".join(call.arguments[-1:])
-        and {*map(call.place, sent)} & {*whole}
-    ):
+    whole = {*_HOMES, Place.PROJECT} if call.program == "scp" else {*_HOMES}
+    is_copied = call.program in ("scp", "rsync") and ":" in "".join(call.arguments[-1:])
+    if is_copied and not whole.isdisjoint(map(call.place, sent)):
         return _bulk_danger()
     return None
 
@@ -69,31 +69,21 @@ def _sent_files(call: Call) -> list[str]:
 
 def reads_secrets(words: list[str]) -> bool:
     """A command whose output holds secrets: a key file is read, the environment is listed."""
-    if not words:
-        return False
-    program = base_name(words[0])
-    if program in _TELLERS and len(words) == 1:
+    program, arguments = (base_name(words[0]), words[1:]) if words else ("", [])
+    if program in _TELLERS and not arguments:
         return True
-    if program == "security" and any(word.startswith(("find-", "dump-")) for word in words[1:]):
+    if program in ("security", "gpg", "gpg2") and any(map(_SECRET_VERB.match, arguments)):
         return True
-    if program in ("gpg", "gpg2") and any(word.startswith("--export-secret") for word in words):
-        return True
-    return program not in ("ls", "test", "[", "echo", "stat", "chmod") and any(
-        is_secret_file(word) for word in words[1:]
-    )
+    return program not in _NAME_TOOLS and any(map(is_secret_file, arguments))
 
 
 def check_sending(program: str, arguments: list[str]) -> Danger | None:
     """A sender that gets secrets on stdin or in its words."""
     if program not in SENDERS and not (program == "openssl" and "s_client" in arguments):
         return None
-    if program == "curl" and not any(
-        word.startswith(("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u"))
-        for word in arguments
-    ):
-        has_url_text = any("?" in word or "\ue000" in word for word in arguments)
-        if not has_url_text:
-            return None
+    sends = any(word.startswith(_SENDING) or "?" in word or UNKNOWN in word for word in arguments)
+    if program == "curl" and not sends:
+        return None
     return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
 
 
@@ -116,9 +106,10 @@ def check_bulk_sending(program: str, arguments: list[str]) -> Danger | None:
 
 def check_sent_input(program: str, arguments: list[str], path: str) -> Danger | None:
     """``nc host port < file``."""
-    if path == "/dev/null" or program not in _RAW_SENDERS:
-        return None
-    return check_bulk_sending(program, arguments)
+    if is_secret_file(path):
+        return check_sending(program, arguments)
+    is_raw = program in _RAW_SENDERS and path != "/dev/null"
+    return check_bulk_sending(program, arguments) if is_raw else None
 
 
 def _bulk_danger() -> Danger:
@@ -131,11 +122,7 @@ def saved_file(program: str, arguments: list[str]) -> str:
     letter, names = ("O", ("--output-document",)) if program == "wget" else ("o", ("--output",))
     for number, word in enumerate(arguments):
         # Bundled: `curl -fsSLo x`, `wget -qO x`.
-        if (
-            word[:1] == "-"
-            and word[1:2] != "-"
-            and (found := re.fullmatch(rf"-[a-zA-Z#]*?{letter}(.*)", word))
-        ):
+        if word[:2] != "--" and (found := re.fullmatch(rf"-[a-zA-Z#]*?{letter}(.*)", word)):
             return found[1] or "".join(arguments[number + 1 : number + 2])
     named = value_of_option(arguments, names)
     if named or program not in ("wget", "curl"):
