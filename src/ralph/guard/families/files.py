@@ -21,6 +21,7 @@ from ralph.guard.places import (
 
 _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
 _LET_INSTALL = "write to a file inside the project and let the user install it"
+_LIST_FIRST = "list the files first, then rm them by name"
 _USE_RM = "remove the file with rm"
 _MADE_EMPTY = LazyPattern(
     r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
@@ -78,13 +79,13 @@ def _check_removal(call: Call) -> Danger | None:
     if any(option in ("--help", "--version") for option in options):
         return None
     is_recursive, is_forced = _removal_flags(call, options)
-    if any("**" in operand for operand in operands):
+    is_windows = call.program in ("rd", "del", "erase")
+    operands = [operand for operand in operands if not (is_windows and re.fullmatch("/.", operand))]
+    patterns = [operand for operand in operands if "**" in operand]
+    if is_recursive and is_forced and any(map(_is_work, patterns, map(call.place, patterns))):
+        return _danger("this removes everything that matches, with what is below", _LIST_FIRST)
+    if patterns:
         is_recursive = is_forced = True
-    operands = [
-        operand
-        for operand in operands
-        if not (operand.startswith("/") and len(operand) == 2 and call.program in ("rd", "del"))
-    ]
     places = [(operand, call.place(operand)) for operand in operands if operand]
     for operand, place in places:
         if is_personal_file(operand, call.cwd):
@@ -102,23 +103,22 @@ def _check_removal(call: Call) -> Danger | None:
     return None
 
 
+def _is_work(pattern: str, place: Place) -> bool:
+    return place is Place.INSIDE and not is_regenerated(pattern)
+
+
 def _removal_flags(call: Call, options: list[str]) -> tuple[bool, bool]:
     """Recursive? forced?"""
     lowered = [option.lower() for option in options]
     if call.program in ("rimraf", "del-cli"):
         return True, True
     if call.program in ("rd", "del", "erase"):
-        switches = {word.lower() for word in call.arguments}
-        return "/s" in switches or "-recurse" in lowered, True
+        return not {"/s", "-recurse"}.isdisjoint(map(str.lower, call.arguments)), True
     if call.program in ("remove-item", "ri"):
-        return any(option.startswith("-r") for option in lowered), any(
-            option.startswith("-fo") for option in lowered
-        )
-    is_recursive = has_flag(options, "r", "recursive") or has_flag(options, "R")
-    is_forced = has_flag(options, "f", "force") or any(
-        option == "-FR" or option == "-RF" for option in options
-    )
-    return is_recursive, is_forced or call.program == "srm"
+        starts = [option[:3] for option in lowered]
+        return any(start[:2] == "-r" for start in starts), "-fo" in starts
+    is_forced = has_flag(options, "f", "force") or not {"-FR", "-RF"}.isdisjoint(options)
+    return has_flag(lowered, "r", "recursive"), is_forced or call.program == "srm"
 
 
 def _is_too_much(place: Place, *, is_recursive: bool, is_forced: bool, is_torn: bool) -> bool:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ralph.guard.lazy_pattern import LazyPattern
-from ralph.guard.limits import MAX_FIND_COMMANDS, MAX_PARALLEL_VALUES, TOO_MANY_PROGRAMS, TooComplex
+from ralph.guard.limits import MAX_PARALLEL_VALUES
 from ralph.guard.marks import INPUT, UNKNOWN, is_partly_opaque
 from ralph.guard.options import (
     base_name,
-    has_flag,
     read_own_words,
-    split_options,
     split_words,
     value_of_option,
     words_in,
@@ -17,7 +15,6 @@ from ralph.guard.options import (
 from ralph.guard.places import Place, is_regenerated, join_path
 from ralph.guard.program_lists import SHELLS
 from ralph.guard.shell.listings import read_fd, read_find
-from ralph.guard.shell.syntax import scripts_of
 from ralph.guard.walk import Start, Walk, refuse, refuse_hidden
 
 _LIST_FIRST = "list the files with -print first, then rm them by name"
@@ -27,20 +24,12 @@ def start_find(walk: Walk, start: Start) -> None:
     find = read_find(start.words[1:])
     if find.may_gain_actions:
         refuse_hidden("words from stdin may become find actions")
-    is_computed = start.source is not None and bool(scripts_of(start.source))
-    if not all(_may_go(walk, start, pattern, is_computed=is_computed) for pattern in find.removed):
+    if not all(_may_go(pattern, walk.place_of(pattern, start.scope)) for pattern in find.removed):
         refuse("files", "find -delete removes everything that matches", _LIST_FIRST)
-    if len(find.commands) > MAX_FIND_COMMANDS:
-        raise TooComplex(TOO_MANY_PROGRAMS)
     for command in find.commands:
         if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
             # On every file below a root is as good as recursive.
             walk.ask_families(start._replace(words=[command[0], "-R", *command[1:]]))
-        patterns = [word for word in command if "**" in word]
-        if _removes_trees(command) and not all(
-            _may_go(walk, start, pattern, is_computed=is_computed) for pattern in patterns
-        ):
-            refuse("files", "find runs rm on everything that matches", _LIST_FIRST)
         _start_each(walk, start, command, start.scope.cwd)
 
 
@@ -49,25 +38,11 @@ def start_fd(walk: Walk, start: Start) -> None:
         _start_each(walk, start, command, start.scope.cwd)
 
 
-def _may_go(walk: Walk, start: Start, pattern: str, *, is_computed: bool) -> bool:
+def _may_go(pattern: str, place: Place) -> bool:
     """Everything that matches may be removed: it is temporary, or is made again."""
-    place = walk.place_of(pattern, start.scope)
     if place is Place.TEMPORARY:
-        is_plain = not set(pattern.partition("/**")[0]) & {*"*?[", UNKNOWN, INPUT} and ".." not in pattern
-        return is_plain and not is_computed
+        return not set(pattern.partition("/**")[0]) & {*"*?[", UNKNOWN, INPUT} and ".." not in pattern
     return place is Place.INSIDE and is_regenerated(pattern)
-
-
-def _removes_trees(words: list[str]) -> bool:
-    """rm -rf, whatever wraps it."""
-    for number, word in enumerate(words):
-        if base_name(word) == "rm":
-            options, _ = split_options(words[number + 1 :])
-            if any(UNKNOWN in option for option in options):
-                return True
-            recursive = has_flag(options, "r", "recursive") or has_flag(options, "R")
-            return recursive and has_flag(options, "f", "force")
-    return False
 
 
 def _start_each(walk: Walk, start: Start, command: list[str], cwd: str) -> None:

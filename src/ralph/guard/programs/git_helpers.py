@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from ralph.guard.git_call import read_git
 from ralph.guard.marks import INPUT, is_opaque
-from ralph.guard.options import base_name, split_words, words_in
+from ralph.guard.options import base_name, split_words, value_of_option, words_in
 from ralph.guard.places import join_path
 from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.scope import Scope
@@ -15,6 +16,7 @@ from ralph.guard.walk import Start, Walk, refuse_hidden
 _PROGRAM_KEYS = words_in(
     "core.pager core.editor core.fsmonitor core.askpass diff.external credential.helper sequence.editor gpg.program"
 )
+_PROGRAM_VARIABLES = ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF")
 _SETTING_VARIABLES = frozenset(["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"])
 _NETWORK_SUBCOMMANDS = words_in("fetch pull push clone ls-remote remote submodule fetch-pack send-pack")
 
@@ -31,8 +33,12 @@ def start_git(walk: Walk, start: Start) -> None:
         if key.startswith("alias.") and value.lstrip().startswith("!"):
             walk_text(walk, value.lstrip()[1:], start.scope.copy())
             refuse_hidden("this git alias is a shell command")
-        if key in _PROGRAM_KEYS and not is_opaque(value):
-            walk_text(walk, value.lstrip("!"), start.scope.copy())
+    named = [config.get(key) for key in _PROGRAM_KEYS] + [
+        environment.get(name) for name in _PROGRAM_VARIABLES
+    ]
+    for program in named:
+        if program and not is_opaque(program):
+            walk_text(walk, program.lstrip("!"), start.scope.copy())
     if any(INPUT in key for key in config):
         refuse_hidden("words from stdin become git settings")
     is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
@@ -42,9 +48,6 @@ def start_git(walk: Walk, start: Start) -> None:
         inner = walk.deeper()
         inner.start(inner, start.with_words(["git", *split_words(alias), *words.arguments]))
         return
-    for variable in ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF"):
-        if environment.get(variable):
-            walk_text(walk, environment[variable], start.scope.copy())
     _walk_inner_commands(walk, words.subcommand, words.arguments, start.scope)
     scope = start.scope
     if words.directory:
@@ -73,12 +76,8 @@ def _walk_inner_commands(walk: Walk, subcommand: str, arguments: list[str], scop
     if subcommand == "submodule" and "foreach" in arguments:
         rest = [word for word in arguments[arguments.index("foreach") + 1 :] if not word.startswith("--")]
         walk_text(walk, " ".join(rest), scope.copy())
-    for number, word in enumerate(arguments):
-        following = arguments[number + 1] if number + 1 < len(arguments) else ""
-        if subcommand == "rebase" and word in ("-x", "--exec"):
-            walk_text(walk, following, scope.copy())
-        elif subcommand == "rebase" and word.startswith("--exec="):
-            walk_text(walk, word.partition("=")[2], scope.copy())
-        elif subcommand == "config" and word.startswith("alias."):
-            alias = following[1:] if following.startswith("!") else f"git {following}"
-            walk_text(walk, alias, scope.copy())
+    if subcommand == "rebase" and (text := value_of_option(arguments, ("-x", "--exec"))):
+        walk_text(walk, text, scope.copy())
+    for name, value in pairwise(arguments) if subcommand == "config" else ():
+        if name.startswith("alias."):
+            walk_text(walk, value[1:] if value.startswith("!") else f"git {value}", scope.copy())

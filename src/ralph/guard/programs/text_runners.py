@@ -19,7 +19,7 @@ from ralph.guard.script_walk import walk_text
 from ralph.guard.shell.scope import Scope
 from ralph.guard.walk import NOTHING, Start, Walk
 
-_SSH_VALUED = tuple(words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"))
+_SSH_VALUED = words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w")
 
 _KEY_ADDED = LazyPattern(r">>\s*\S*\.ssh/authorized_keys")
 

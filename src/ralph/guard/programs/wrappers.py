@@ -47,38 +47,37 @@ chrt taskset chroot :: -T -P -D
 """Wrappers, and those of their options that take the next word as value."""
 _WITH_OPERAND = words_in("timeout gtimeout chrt taskset chroot")
 """They take a word of their own before the command: a duration, a directory."""
-_WRAPPERS = {
-    program: words_in(valued)
-    for programs, _, valued in (line.partition(" ::") for line in _TABLE.strip().splitlines())
-    for program in programs.split()
-}
+_RUNNERS = """
+mise :: exec x
+direnv rbenv pyenv asdf bundle aws-vault :: exec
+poetry pipenv uv pdm hatch rye conda op doppler dotenvx :: run
+nix :: run shell develop
+flatpak-spawn :: --host
+npm pnpm yarn bun :: exec dlx x
+npx bunx pnpx ::
+"""
+"""Programs, and the subcommands before options and the command; the last two rows run packages."""
 
-_RUNNERS = {
-    "mise": ("exec", "x"),
-    **dict.fromkeys(("direnv", "rbenv", "pyenv", "asdf", "bundle", "aws-vault"), ("exec",)),
-    **dict.fromkeys(
-        ("poetry", "pipenv", "uv", "pdm", "hatch", "rye", "conda", "op", "doppler", "dotenvx"), ("run",)
-    ),
-    "nix": ("run", "shell", "develop"),
-    "flatpak-spawn": ("--host",),
-}
-"""Program and subcommand, then options, then the command."""
+
+def _read_table(text: str) -> dict[str, frozenset[str]]:
+    rows = [line.partition(" ::") for line in text.strip().splitlines()]
+    return {program: words_in(words) for programs, _, words in rows for program in programs.split()}
+
+
+_VALUED_OF, _VERBS_OF = _read_table(_TABLE), _read_table(_RUNNERS)
 
 
 def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
     """The words of the command that ``program`` runs; None if it is not a wrapper."""
-    if program in _RUNNERS:
-        if arguments[:1] and arguments[0] in _RUNNERS[program]:
-            if "--" in arguments:
-                return arguments[arguments.index("--") + 1 :]
-            skipped = 2 if program == "direnv" else 1
-            command = words_after_options(arguments[skipped:], ())
-            is_python = (
-                program == "uv" and bool(command) and (command[0] == "-" or command[0].endswith(".py"))
-            )
-            return ["python", *command] if is_python else command
-        return None
-    if program not in _WRAPPERS:
+    if program in _VERBS_OF:
+        if not arguments or arguments[0] not in _VERBS_OF[program]:
+            return None
+        if "--" in arguments:
+            return arguments[arguments.index("--") + 1 :]
+        command = words_after_options(arguments[2 if program == "direnv" else 1 :], ())
+        is_python = program == "uv" and "".join(command[:1]).endswith(("-", ".py"))
+        return ["python", *command] if is_python else command
+    if program not in _VALUED_OF:
         return None
     if program == "command" and arguments[:1] and arguments[0] in ("-v", "-V"):
         return []
@@ -86,26 +85,21 @@ def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
 
 
 def _own_words(program: str, arguments: list[str]) -> OwnWords:
-    own = read_own_words(arguments, _WRAPPERS[program], takes_assignments=program in ("sudo", "doas"))
+    own = read_own_words(arguments, _VALUED_OF[program], takes_assignments=program in ("sudo", "doas"))
     return own._replace(command=own.command[program in _WITH_OPERAND :])
 
 
-_PACKAGE_RUNNERS = {
-    **dict.fromkeys(("npx", "bunx", "pnpx"), frozenset[str]()),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset(("exec", "dlx", "x"))),
-}
-_PACKAGE_VALUED = frozenset(
-    ["-p", "--package", "-w", "--workspace", "-c", "--call", "--filter", "-F", "--cwd"]
-)
+_PACKAGE_RUNNERS = words_in("npx bunx pnpx npm pnpm yarn bun")
+_PACKAGE_VALUED = words_in("-p --package -w --workspace -c --call --filter -F --cwd")
 _PACKAGES = words_in("prisma rimraf shx del-cli knex sequelize sequelize-cli typeorm mikro-orm supabase")
 """Programs that pnpm and yarn also start without a subcommand."""
 
 
 def package_command(program: str, arguments: list[str]) -> list[str] | None:
     """The command of ``npx rimraf@5 dist``, ``pnpm dlx …``, ``yarn prisma …``; None if it is none of them."""
-    verbs = _PACKAGE_RUNNERS.get(program)
-    if verbs is None:
+    if program not in _PACKAGE_RUNNERS:
         return None
+    verbs = _VERBS_OF[program]
     words = words_after_options(arguments, _PACKAGE_VALUED)
     if verbs and words[:1] == ["run"] and words[1:2] and words[1] in _PACKAGES:
         words = [word for word in words[1:] if word != "--"]

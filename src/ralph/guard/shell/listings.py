@@ -10,8 +10,6 @@ from ralph.guard.options import split_options, value_of_option, words_in
 
 
 class FindCall(NamedTuple):
-    roots: list[str]
-    deletes: bool
     removed: list[str]
     """What ``-delete`` removes, as patterns: ``./**/*.pyc``."""
     commands: list[list[str]]
@@ -104,7 +102,7 @@ def read_find(arguments: list[str]) -> FindCall:
         elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
             may_gain = True
         tests.is_negated = False
-    return FindCall(roots or ["."], bool(removed), removed, commands, tests.patterns(), may_gain)
+    return FindCall(removed, commands, tests.patterns(), may_gain)
 
 
 def _fill_places(command: list[str], patterns: list[str]) -> list[str]:
@@ -137,9 +135,8 @@ def read_fd(arguments: list[str]) -> FindCall:
     tests.add_name(name)
     if command and not any("{" in word for word in command):
         command = [*command, "{}"]
-    return FindCall(
-        [], False, [], [_fill_places(command, tests.patterns())] if command else [], tests.patterns(), False
-    )
+    commands = [_fill_places(command, tests.patterns())] if command else []
+    return FindCall([], commands, tests.patterns(), False)
 
 
 _PGREP_VALUED = words_in("-u -U -g -G -P -t -s -d --euid --uid --parent --pgroup --signal")
@@ -150,7 +147,7 @@ def list_names(program: str, arguments: list[str], stdin: str | None) -> str | N
     options, operands = split_options(arguments)
     if program in ("find", "gfind"):
         find = read_find(arguments)
-        return None if find.commands or find.deletes or "-printf" in arguments else "\n".join(find.listed)
+        return None if find.commands or find.removed or "-printf" in arguments else "\n".join(find.listed)
     if program in ("fd", "fdfind"):
         return None if "-x" in arguments or "-X" in arguments else "\n".join(read_fd(arguments).listed)
     if program == "ls":
