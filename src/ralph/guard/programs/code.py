@@ -20,10 +20,9 @@ from ralph.guard.limits import (
 )
 from ralph.guard.marks import UNKNOWN
 from ralph.guard.program_lists import TEXT_TOOLS
-from ralph.guard.programs.code_paths import STRING, CodePaths, first_argument, strings_in
+from ralph.guard.programs.code_paths import STRING, CodePaths, end_of_expression, first_argument, strings_in
 from ralph.guard.shell.escapes import decode_escapes
 
-_QUOTES = "'\"`"
 _PROCESS_CALL = LazyPattern(
     r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
     r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
@@ -185,34 +184,13 @@ class _Arguments:
 
     def of_call(self, start: int) -> str:
         """Up to the bracket that closes the call, or the end of the line if none was opened."""
-        code = self._code
-        has_bracket = "(" in code[max(0, start - 3) : start]
-        depth = 1 if has_bracket else 0
-        at = start
-        limit = min(len(code), start + MAX_ARGUMENT_CHARS)
-        while at < limit:
-            character = code[at]
-            if character in _QUOTES:
-                string = STRING.match(code, at, limit)
-                self._look_at(string.end() - at if string else limit - at)
-                at = string.end() if string else at + 1
-                continue
-            if character in "([{":
-                depth += 1
-            elif character in ")]}":
-                depth -= 1
-                if depth <= 0 and (has_bracket or character == ")"):
-                    break
-            elif character in "\n;" and not has_bracket:
-                break
-            at += 1
-        self._look_at(at - start)
-        return code[start:at]
-
-    def _look_at(self, characters: int) -> None:
-        self._left -= characters
+        has_bracket = "(" in self._code[max(0, start - 3) : start]
+        limit = min(len(self._code), start + MAX_ARGUMENT_CHARS)
+        end = end_of_expression(self._code, start, limit, stops="" if has_bracket else "\n;")
+        self._left -= end - start
         if self._left < 0:
             raise TooComplex(TOO_MANY_PARTS)
+        return self._code[start:end]
 
 
 def looks_like_commands(program: str, text: str) -> bool:

@@ -164,21 +164,23 @@ def _mark_places(text: str) -> str:
 
 
 def first_argument(text: str) -> str:
-    """Up to the comma or bracket that ends it."""
-    depth, at = 0, 0
-    while at < len(text):
-        string = STRING.match(text, at) if text[at] in "'\"`" else None
-        if string:
-            at = string.end()
+    return text[: end_of_expression(text, 0, len(text), stops=",")]
+
+
+def end_of_expression(text: str, at: int, limit: int, *, stops: str) -> int:
+    """Where a bracket closes that was not opened in it, or one of ``stops`` stands outside of brackets."""
+    depth = 0
+    while at < limit:
+        character = text[at]
+        if character in "'\"`":
+            string = STRING.match(text, at, limit)
+            at = string.end() if string else limit
             continue
-        if text[at] in "([{":
-            depth += 1
-        elif text[at] in ")]}":
-            depth -= 1
-        if depth < 0 or (depth == 0 and text[at] == ","):
+        depth += (character in "([{") - (character in ")]}")
+        if depth < 0 or (depth == 0 and character in stops):
             break
         at += 1
-    return text[:at]
+    return at
 
 
 def strings_in(text: str) -> list[str]:
