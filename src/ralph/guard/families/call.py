@@ -78,22 +78,33 @@ def read_rules(
 ) -> dict[str, list[Rule]]:
     """A table of lines ``family :: names :: what must be given :: the danger :: the advice``.
 
-    Given may be flags (``-f/--force``), verbs (``stop/disable``), or the name of a condition; with ``&``, all of it. A pack
-    (``strict pack``) must be on.
+    Given, with ``&`` all of it: flags (``-f/--force``), a verb (``stop/disable``), a word anywhere (``has prod|live``), any
+    operand (``named``), nothing (``always``), a pack that is on (``strict pack``), a condition by its name; or ``not`` that.
     """
     rules: dict[str, list[Rule]] = {}
     for line in table.strip().splitlines():
         family, names, given, what, instead = line.split(" :: ")
-        needed = [conditions.get(part) or _read_condition(part) for part in given.split(" & ")]
+        needed = [_read_condition(part, conditions) for part in given.split(" & ")]
         rule = Rule(family, needed, what, advice[instead])
         for name in names.split():
             rules.setdefault(name, []).append(rule)
     return rules
 
 
-def _read_condition(text: str) -> Condition:
-    if text.endswith(" pack"):
-        return lambda words: words.call.rules.has_pack(text.removesuffix(" pack"))
+def _read_condition(text: str, conditions: Mapping[str, Condition]) -> Condition:
+    if text in conditions:
+        return conditions[text]
+    if text in ("always", "named"):
+        return lambda words: text == "always" or words.operands
+    kind, _, rest = text.partition(" ")
+    if kind == "not":
+        condition = _read_condition(rest, conditions)
+        return lambda words: not condition(words)
+    if kind == "has":
+        wanted = frozenset(rest.split("|"))
+        return lambda words: not wanted.isdisjoint(map(str.lower, words.arguments))
+    if rest == "pack":
+        return lambda words: words.call.rules.has_pack(kind)
     names = text.split("/")
     if not text.startswith("-"):
         return lambda words: words.verb in names

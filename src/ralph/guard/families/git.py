@@ -129,11 +129,6 @@ def _pushes_to_main(words: Words) -> bool:
 
 
 _CONDITIONS: dict[str, Callable[[Words], object]] = {
-    "always": lambda words: True,
-    "wet": lambda words: not words.has("n", "dry-run"),
-    "named": lambda words: words.operands,
-    "not cached": lambda words: not words.has(long="cached"),
-    "starts": lambda words: not {"--continue", "--skip"} & set(words.options),
     "moves": lambda words: words.operands and words.operands[0] not in ("HEAD", "@"),
     "now": lambda words: {"--prune=now", "--prune=all"} & set(words.options),
     "plus": lambda words: any(word.startswith("+") or ":+" in word for word in words.operands),
@@ -195,15 +190,15 @@ git :: branch :: -C :: git branch -C overwrites a branch and may lose commits ::
 git :: stash :: drop/clear :: git stash {verb} deletes stashed work :: apply
 git :: tag :: -d/--delete :: git tag -d deletes a tag :: leave
 git :: tag :: -f/--force & named :: git tag --force moves a tag :: new
-git :: rm :: -f/--force & wet & not cached :: git rm --force deletes files with uncommitted changes :: unforced
+git :: rm :: -f/--force & not -n/--dry-run & not --cached :: git rm --force deletes files with uncommitted changes :: unforced
 git :: worktree :: remove & -f/--force :: git worktree remove --force deletes uncommitted work :: unforced
 git :: merge cherry-pick am :: --abort :: aborting a merge may discard uncommitted changes :: resolve
 git :: rebase :: --abort :: aborting a rebase discards what was resolved so far :: resolve
-git :: rebase :: strict pack & starts :: git rebase rewrites commits :: merge
+git :: rebase :: strict pack & not --continue & not --skip :: git rebase rewrites commits :: merge
 git :: commit :: strict pack & --amend :: git commit --amend rewrites a commit :: undo
-git :: reflog :: expire/delete & wet :: without the reflog, lost commits cannot be found again :: gc
+git :: reflog :: expire/delete & not -n/--dry-run :: without the reflog, lost commits cannot be found again :: gc
 git :: gc :: now :: this deletes commits that could still be recovered :: gc
-git :: prune :: wet :: git prune deletes commits that could still be recovered :: gc
+git :: prune :: not -n/--dry-run :: git prune deletes commits that could still be recovered :: gc
 git :: update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
 git :: checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
 git :: read-tree :: --reset :: git read-tree --reset overwrites uncommitted changes :: commit

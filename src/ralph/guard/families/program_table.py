@@ -26,7 +26,6 @@ def check_program(call: Call) -> Danger | None:
     return find_danger(rules, Words(call, call.arguments, options, lowered))
 
 
-_STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
 _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
 """Prefixes of unit names."""
 _KILL = words_in("9 kill sigkill")
@@ -77,53 +76,32 @@ def _opens_firewall(words: Words) -> bool:
     return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
 
 
-def _names(*wanted: str) -> Callable[[Words], bool]:
-    """One of its words is one of these; Windows does not care about case."""
-    return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
-
-
 _CONDITIONS: dict[str, Callable[[Words], object]] = {
-    "always": lambda words: True,
-    "named": lambda words: words.operands,
     "now": lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
-    "run level": lambda words: words.verb in ("0", "1", "6", "s"),
-    "stopping target": lambda words: words.verb in _STOPPING_TARGETS,
     "vital unit": _stops_vital_unit,
     "everything": _kills_everything,
     "any name": lambda words: any(word in (".", ".*", "") for word in words.operands),
     "common name": _kills_by_common_name,
     "firewall": _opens_firewall,
-    "ruleset": lambda words: words.operands[:2] == ["flush", "ruleset"],
     "off": lambda words: words.operands[-1:] in (["disable"], ["reset"]),
     "replaces": lambda words: words.operands and not words.has("l"),
     "powerful": _makes_powerful,
-    "root": lambda words: "root" in words.operands,
-    "/": lambda words: "/" in words.operands,
     "remount": lambda words: any("remount" in word for word in words.arguments),
     "backup": lambda words: words.verb.startswith("delete"),
-    "deletes": _names("-delete", "delete"),
     "disk": lambda words: any(map(is_disk, words.operands)),
-    "not listing": lambda words: not words.has("l", "list"),
-    "destroys": lambda words: "destroy" in words.operands,
-    "erases volume": lambda words: not {"luksformat", "lukserase", "erase"}.isdisjoint(words.operands),
     "erases disk": lambda words: words.verb.startswith(_ERASING),
     "erases by option": lambda words: any(
         "security-erase" in option or "trim-sector" in option for option in words.options
     ),
     "drive": lambda words: re.fullmatch(r"[a-z]:", words.verb),
-    "abandons": lambda words: words.operands[:2] == ["op", "abandon"],
     "deletes files": lambda words: any(
         option.startswith(("--del", "--remove-source-files")) for option in words.options
     ),
-    "wet": lambda words: not words.has("n", "dry-run"),
     "system target": lambda words: words.operands and _SYSTEM_TARGET.fullmatch(words.operands[-1]),
-    "zone transfer": lambda words: "axfr" in words.operands,
     "takes servers out": lambda words: re.search(
         r"(?m)^\s*(?:disable|shutdown|del)\b", words.call.input_text
     ),
-    "stops": lambda words: not {"-st", "-sf", "stop", "quit", "disable", "mask"}.isdisjoint(words.arguments),
     "settings": lambda words: any(word.startswith("/etc/") for word in words.operands),
-    "boot entry": _names("/set", "/delete", "/deletevalue"),
 }
 _ADVICE = {
     "ask": "ask the user to do it",
@@ -138,8 +116,8 @@ _ADVICE = {
 _RULES = read_rules(
     """
 system :: shutdown reboot halt poweroff :: now :: {program} stops the machine :: ask
-system :: init telinit :: run level :: this changes the run level and stops the machine :: ask
-system :: systemctl :: stopping target :: systemctl {verb} stops the machine :: ask
+system :: init telinit :: 0/1/6/s :: this changes the run level and stops the machine :: ask
+system :: systemctl :: poweroff/reboot/halt/kexec/rescue/emergency/suspend/hibernate :: systemctl {verb} stops the machine :: ask
 system :: systemctl :: vital unit :: systemctl {verb} of this unit may lock everyone out :: ask
 system :: kill :: everything :: this kills every process, or the first one :: ask
 system :: pkill killall skill :: -u :: this kills all of a user's processes :: ask
@@ -147,19 +125,19 @@ system :: pkill :: any name :: this kills all of a user's processes :: ask
 system :: kill pkill killall skill :: common name :: this kills every program of that name, also those of others :: own
 system :: killall5 :: always :: this kills all processes :: ask
 system :: iptables ip6tables ebtables :: firewall :: this removes the firewall's rules or cuts off the network :: ask
-system :: nft :: ruleset :: this removes the firewall's rules :: ask
+system :: nft :: flush & has ruleset :: this removes the firewall's rules :: ask
 system :: ufw :: off :: this opens the machine to the network :: ask
 system :: crontab :: replaces :: this replaces every scheduled job :: ask
 system :: crontab :: -r :: this deletes every scheduled job :: ask
 system :: userdel deluser groupdel delgroup :: named :: {program} deletes an account :: ask
 system :: usermod adduser useradd gpasswd :: powerful :: this gives an account administrator rights :: ask
 system :: passwd :: -d :: this removes an account's password :: ask
-system :: passwd :: root :: this changes an account's password :: ask
+system :: passwd :: has root :: this changes an account's password :: ask
 system :: chpasswd :: always :: this changes passwords :: ask
-system :: dscl :: deletes :: this deletes an account :: ask
+system :: dscl :: has -delete|delete :: this deletes an account :: ask
 system :: swapoff :: -a :: swapoff -a may freeze the machine :: ask
 system :: umount :: -a :: this unmounts every file system :: ask
-system :: umount :: / :: this unmounts every file system :: ask
+system :: umount :: has / :: this unmounts every file system :: ask
 system :: mount :: remount :: remounting a system directory may stop the machine :: ask
 system :: setenforce :: 0/permissive :: this turns off SELinux :: ask
 system :: csrutil :: disable :: this turns off the system's protection :: ask
@@ -171,15 +149,15 @@ system :: rmmod :: named :: this may stop the machine from working :: ask
 system :: efibootmgr :: -B :: this may stop the machine from starting :: ask
 system :: history :: -c :: history -c deletes the user's shell history :: ask
 system :: history :: -d :: history -d deletes from the user's shell history :: ask
-system :: vssadmin :: deletes :: this deletes the system's backups :: ask
-system :: bcdedit :: boot entry :: this changes how the system starts :: ask
-system :: reg :: deletes :: this deletes registry keys :: ask
+system :: vssadmin :: has delete :: this deletes the system's backups :: ask
+system :: bcdedit :: has /set|/delete|/deletevalue :: this changes how the system starts :: ask
+system :: reg :: has delete :: this deletes registry keys :: ask
 system :: stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
 files :: mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
-files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not listing :: {program} changes the partitions of a disk :: image
+files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not -l/--list :: {program} changes the partitions of a disk :: image
 files :: pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
-files :: zfs zpool :: destroys :: {program} destroy cannot be undone :: snapshot
-files :: cryptsetup :: erases volume :: cryptsetup destroys the data on the volume :: image
+files :: zfs zpool :: has destroy :: {program} destroy cannot be undone :: snapshot
+files :: cryptsetup :: has luksformat|lukserase|erase :: cryptsetup destroys the data on the volume :: image
 files :: diskutil :: erases disk :: diskutil {verb} erases a disk :: image
 files :: hdparm :: erases by option :: hdparm erases the disk :: image
 files :: nvme :: format/sanitize :: nvme {verb} erases the disk :: image
@@ -190,17 +168,17 @@ git :: hg :: revert & -a/--all :: hg revert discards changes :: commit
 git :: hg :: update/up/checkout/co & -C/--clean :: hg {verb} discards changes :: commit
 git :: svn :: revert & -R/--recursive :: svn revert discards changes :: commit
 git :: svn :: cleanup & --remove-unversioned :: svn cleanup removes files :: commit
-git :: jj :: abandons :: jj op abandon discards changes :: commit
-remote :: rsync :: remote pack & deletes files & wet :: rsync deletes files on one side :: dry
+git :: jj :: op & has abandon :: jj op abandon discards changes :: commit
+remote :: rsync :: remote pack & deletes files & not -n/--dry-run :: rsync deletes files on one side :: dry
 remote :: scp :: remote pack & system target :: this overwrites system files on another machine :: home
 remote :: ssh-add :: remote pack & -d :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-add :: remote pack & -D :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-keygen :: remote pack & -R :: this removes a known host :: leave
 services :: nsupdate :: services pack :: this changes or copies a DNS zone :: ask
-services :: dig :: services pack & zone transfer :: this changes or copies a DNS zone :: ask
+services :: dig :: services pack & has axfr :: this changes or copies a DNS zone :: ask
 services :: socat :: services pack & takes servers out :: this takes servers out of service :: ask
-services :: service systemctl rc-service :: services pack & stops :: this stops a service :: ask
-services :: haproxy nginx traefik :: services pack & stops :: this stops {program} :: ask
+services :: service systemctl rc-service :: services pack & has stop|disable|mask :: this stops a service :: ask
+services :: haproxy nginx traefik :: services pack & has -st|-sf|stop|quit :: this stops {program} :: ask
 services :: rm :: services pack & settings :: this removes a service's settings :: ask
 """,
     _CONDITIONS,
