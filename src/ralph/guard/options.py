@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from ralph.guard.lazy_pattern import LazyPattern
+from ralph.guard.marks import INPUT
 
 
 def words_in(text: str) -> frozenset[str]:
@@ -105,6 +106,12 @@ def _read_option(word: str, valued: Collection[str]) -> tuple[str, str, bool]:
 
 def words_after_options(words: list[str], valued: Collection[str]) -> list[str]:
     return read_own_words(words, valued).command
+
+
+def may_gain_options(words: list[str]) -> bool:
+    """Words from stdin come where options are still read."""
+    before = words[: words.index("--")] if "--" in words else words
+    return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
 
 
 def is_assignment(word: str) -> bool:

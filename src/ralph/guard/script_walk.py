@@ -58,10 +58,8 @@ def _walk_pipeline(walk: Walk, pipeline: Pipeline, scope: Scope, feed: Feed) -> 
             _walk_group(walk, command, scope, feed)
         else:
             words = _walk_simple(walk, command, scope, feed)
-            if secret and words:
-                refuse_if(check_sending(base_name(words[0]), words[1:]))
-            if packed and words:
-                refuse_if(check_bulk_sending(base_name(words[0]), words[1:]))
+            refuse_if(check_sending(words) if secret else None)
+            refuse_if(check_bulk_sending(words) if packed else None)
             secret = secret or reads_secrets(words)
             packed = packed or packs_files(words)
         if number + 1 < len(pipeline):
@@ -90,18 +88,14 @@ def _walk_redirects(walk: Walk, command: Simple | Group, scope: Scope) -> None:
             path = expand_text(redirect.target, scope)
             refuse_if(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
         elif redirect.operator == "<" and isinstance(command, Simple):
-            words = expand_words(command.words, scope)
-            if words:
-                path = expand_text(redirect.target, scope)
-                refuse_if(check_sent_input(base_name(words[0]), words[1:], path))
+            path = expand_text(redirect.target, scope)
+            refuse_if(check_sent_input(expand_words(command.words, scope), path))
 
 
 def _walk_simple(walk: Walk, command: Simple, scope: Scope, feed: Feed) -> list[str]:
-    for assignment in command.assignments:
-        for value in assignment.values:
-            _walk_substitutions(walk, value, scope)
-    for word in command.words:
-        _walk_substitutions(walk, word, scope)
+    for word in (*(value for given in command.assignments for value in given.values), *command.words):
+        for script in substituted_scripts(word):
+            walk_script(walk.deeper(), script, scope.copy())
     _walk_redirects(walk, command, scope)
     values = {
         assignment.name: tuple(
@@ -130,11 +124,6 @@ def _assign(value: Word, scope: Scope, count: int) -> list[str]:
     if count > 1:
         return expand_words((value,), scope)
     return [expand_text(value, scope)]
-
-
-def _walk_substitutions(walk: Walk, word: Word, scope: Scope) -> None:
-    for script in substituted_scripts(word):
-        walk_script(walk.deeper(), script, scope.copy())
 
 
 def _own_feed(command: Simple, scope: Scope, feed: Feed) -> Feed:

@@ -31,11 +31,6 @@ class Call(NamedTuple):
         """xargs or parallel puts words into this call."""
         return any(INPUT in argument for argument in self.arguments)
 
-    def may_gain_options(self) -> bool:
-        """Words from stdin come where options are still read."""
-        before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
-        return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
-
 
 class Words(NamedTuple):
     call: Call

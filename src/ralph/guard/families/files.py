@@ -9,7 +9,7 @@ from ralph.guard.families.call import Call
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT, UNKNOWN
-from ralph.guard.options import has_flag, split_options, value_of_option, words_in
+from ralph.guard.options import has_flag, may_gain_options, split_options, value_of_option, words_in
 from ralph.guard.places import (
     HARMLESS,
     VITAL,
@@ -96,7 +96,7 @@ def _check_removal(call: Call) -> Danger | None:
         what = "this removes whatever comes on stdin, recursively"
         return _danger(what, "list it first, then " + _NAME_PATHS)
     only_input = bool(operands) and all(place is Place.UNKNOWN for _, place in places)
-    if call.may_gain_options() and (
+    if may_gain_options(call.arguments) and (
         (only_input and not is_forced) or any(place not in HARMLESS | {Place.UNKNOWN} for _, place in places)
     ):
         return _danger("words from stdin may become options of this command", "put -- before the names")

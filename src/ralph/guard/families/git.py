@@ -8,7 +8,7 @@ from ralph.guard.families.call import Call, Words, find_danger, read_rules
 from ralph.guard.git_call import GitWords, read_git
 from ralph.guard.judgement import Danger
 from ralph.guard.marks import INPUT
-from ralph.guard.options import has_flag, split_options
+from ralph.guard.options import has_flag, may_gain_options, split_options
 
 
 def check_git(call: Call) -> Danger | None:
@@ -31,10 +31,8 @@ def check_git(call: Call) -> Danger | None:
 
 
 def _may_gain_options(git: GitWords) -> bool:
-    before, _ = _around_double_dash(git.arguments)
-    if git.subcommand in ("rm", "add", "mv") and INPUT in before:
-        before = [word for word in before if word != INPUT]
-    return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
+    takes_names = git.subcommand in ("rm", "add", "mv")
+    return may_gain_options([word for word in git.arguments if not takes_names or word != INPUT])
 
 
 def _asks_for_help(git: GitWords) -> bool:

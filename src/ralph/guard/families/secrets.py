@@ -67,9 +67,13 @@ def _sent_files(call: Call) -> list[str]:
     return [path for word in named if (path := _sent_file(program, word))]
 
 
+def _taken_apart(words: list[str]) -> tuple[str, list[str]]:
+    return (base_name(words[0]), words[1:]) if words else ("", [])
+
+
 def reads_secrets(words: list[str]) -> bool:
     """A command whose output holds secrets: a key file is read, the environment is listed."""
-    program, arguments = (base_name(words[0]), words[1:]) if words else ("", [])
+    program, arguments = _taken_apart(words)
     if program in _TELLERS and not arguments:
         return True
     if program in ("security", "gpg", "gpg2") and any(map(_SECRET_VERB.match, arguments)):
@@ -77,8 +81,9 @@ def reads_secrets(words: list[str]) -> bool:
     return program not in _NAME_TOOLS and any(map(is_secret_file, arguments))
 
 
-def check_sending(program: str, arguments: list[str]) -> Danger | None:
+def check_sending(words: list[str]) -> Danger | None:
     """A sender that gets secrets on stdin or in its words."""
+    program, arguments = _taken_apart(words)
     if program not in SENDERS and not (program == "openssl" and "s_client" in arguments):
         return None
     sends = any(word.startswith(_SENDING) or "?" in word or UNKNOWN in word for word in arguments)
@@ -89,7 +94,7 @@ def check_sending(program: str, arguments: list[str]) -> Danger | None:
 
 def packs_files(words: list[str]) -> bool:
     """A command that writes many files, or a whole database, to its output."""
-    program, arguments = (base_name(words[0]), words[1:]) if words else ("", [])
+    program, arguments = _taken_apart(words)
     if program in ("tar", "bsdtar", "gtar"):
         return any("c" in word.lstrip("-") for word in arguments[:1]) or has_flag(arguments, "c", "create")
     if program == "git":
@@ -97,19 +102,20 @@ def packs_files(words: list[str]) -> bool:
     return program in _DUMPERS or (program == "zip" and "-" in arguments)
 
 
-def check_bulk_sending(program: str, arguments: list[str]) -> Danger | None:
+def check_bulk_sending(words: list[str]) -> Danger | None:
     """A sender that gets all of that on stdin. What ssh does with it is a backup or a deployment."""
-    if program == "ssh" or any(_THIS_MACHINE.fullmatch(word) for word in arguments):
+    program, arguments = _taken_apart(words)
+    if program == "ssh" or any(map(_THIS_MACHINE.fullmatch, arguments)) or check_sending(words) is None:
         return None
-    return _bulk_danger() if check_sending(program, arguments) is not None else None
+    return _bulk_danger()
 
 
-def check_sent_input(program: str, arguments: list[str], path: str) -> Danger | None:
+def check_sent_input(words: list[str], path: str) -> Danger | None:
     """``nc host port < file``."""
     if is_secret_file(path):
-        return check_sending(program, arguments)
-    is_raw = program in _RAW_SENDERS and path != "/dev/null"
-    return check_bulk_sending(program, arguments) if is_raw else None
+        return check_sending(words)
+    is_raw = _taken_apart(words)[0] in _RAW_SENDERS and path != "/dev/null"
+    return check_bulk_sending(words) if is_raw else None
 
 
 def _bulk_danger() -> Danger:

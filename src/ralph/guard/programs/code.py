@@ -134,7 +134,9 @@ def read_code(language: str, code: str) -> FoundInCode:
     is_temporary = any(word in code for word in ("tempfile", "mkdtemp", "mktmpdir"))
     for call in _TREE_REMOVAL.finditer(code):
         argument = arguments.of_call(call.end())
-        removed = paths.of(first_argument(argument))
+        first = first_argument(argument)
+        # Perl's remove_tree takes any number of names.
+        removed = [*paths.of(first), *(strings_in(argument[len(first) :]) if language == "perl" else ())]
         if _NEEDS_RECURSIVE.match(call[0]) and "recursive" not in argument:
             found.removed_files.extend(removed)
         else:

@@ -113,12 +113,8 @@ def start_program(walk: Walk, start: Start) -> None:
 
 def _start_quoted(walk: Walk, start: Start) -> None:
     """A program whose name has blanks in it."""
-    name = start.words[0]
-    if any((name,) == value for key, value in start.scope.variables.items() if key.isdigit()):
-        return  # `bash -c '"$1"' _ 'two words'`: no program has that name
     walk.tally.is_torn = True  # a misplaced quote: read the rest strictly
-    walk_text(walk, " ".join(" ".join(start.words).split("\n")), start.scope)
-    walk_text(walk, name, start.scope)
+    walk_text(walk, " ".join(" ".join(start.words).split()), start.scope)
 
 
 def _is_path(name: str) -> bool:
@@ -140,7 +136,7 @@ def _start_other(walk: Walk, start: Start) -> None:
     if text and looks_like_commands(base_name(words[0]), text) and source and source.redirects:
         walk_text(walk, text, start.scope.copy())
     if source is not None and any(_prints_secrets(script, start.scope) for script in scripts_of(source)):
-        refuse_if(check_sending(base_name(words[0]), [*words[1:], UNKNOWN]))
+        refuse_if(check_sending([*words, UNKNOWN]))
 
 
 def _embedded_command(words: list[str]) -> list[str]:

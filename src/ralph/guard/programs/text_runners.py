@@ -76,5 +76,4 @@ def start_editor(walk: Walk, start: Start) -> None:
 
 def start_at(walk: Walk, start: Start) -> None:
     """``at`` and ``batch`` run what comes on stdin."""
-    if start.feed.text is not None:
-        walk_text(walk, start.feed.text, start.scope.copy())
+    walk_text(walk, start.feed.text or "", start.scope.copy())
