@@ -2837,11 +2837,6 @@ def ralph_guard_families_call():
             """xargs or parallel puts words into this call."""
             return any(INPUT in argument for argument in self.arguments)
 
-        def may_gain_options(self) -> bool:
-            """Words from stdin come where options are still read."""
-            before = self.arguments[: self.arguments.index("--")] if "--" in self.arguments else self.arguments
-            return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
-
     class Words(NamedTuple):
         call: Call
         arguments: list[str]
@@ -2879,21 +2874,32 @@ def ralph_guard_families_call():
     ) -> dict[str, list[Rule]]:
         """A table of lines ``family :: names :: what must be given :: the danger :: the advice``.
 
-    Given may be flags (``-f/--force``), verbs (``stop/disable``), or the name of a condition; with ``&``, all of it. A pack
-    (``strict pack``) must be on.
+    Given, with ``&`` all of it: flags (``-f/--force``), a verb (``stop/disable``), a word anywhere (``has prod|live``), any
+    operand (``named``), nothing (``always``), a pack that is on (``strict pack``), a condition by its name; or ``not`` that.
     """
         rules: dict[str, list[Rule]] = {}
         for line in table.strip().splitlines():
             family, names, given, what, instead = line.split(" :: ")
-            needed = [conditions.get(part) or _read_condition(part) for part in given.split(" & ")]
+            needed = [_read_condition(part, conditions) for part in given.split(" & ")]
             rule = Rule(family, needed, what, advice[instead])
             for name in names.split():
                 rules.setdefault(name, []).append(rule)
         return rules
 
-    def _read_condition(text: str) -> Condition:
-        if text.endswith(" pack"):
-            return lambda words: words.call.rules.has_pack(text.removesuffix(" pack"))
+    def _read_condition(text: str, conditions: Mapping[str, Condition]) -> Condition:
+        if text in conditions:
+            return conditions[text]
+        if text in ("always", "named"):
+            return lambda words: text == "always" or words.operands
+        kind, _, rest = text.partition(" ")
+        if kind == "not":
+            condition = _read_condition(rest, conditions)
+            return lambda words: not condition(words)
+        if kind == "has":
+            wanted = frozenset(rest.split("|"))
+            return lambda words: not wanted.isdisjoint(map(str.lower, words.arguments))
+        if rest == "pack":
+            return lambda words: words.call.rules.has_pack(kind)
         names = text.split("/")
         if not text.startswith("-"):
             return lambda words: words.verb in names
@@ -3183,40 +3189,42 @@ back in migrations.
         r"(?is)\bdrop\s+(?:index|view|user|role)\b|\balter\s+table\s+\S+\s+drop\b|\.(?:deleteMany|remove|dropIndexes)\s*\("
         r"|\bconfig\s+resetstat|\bdebug\s+segfault"
     )
-    _RESETS = {
-        **dict.fromkeys(("rails", "rake"), r"\bdb:(?:drop|reset|purge|truncate\w*|migrate:reset)"),
-        "artisan": r"migrate:(?:fresh|reset)|db:wipe",
-        "console": r"doctrine:(?:database|schema):drop",
-        "prisma": r"migrate reset|db push .*--force-reset",
-        **dict.fromkeys(("manage.py", "django-admin"), r"(?:^| )(?:flush|reset_db)\b|\bmigrate \w+ zero\b"),
-        **dict.fromkeys(("alembic", "flask"), r"\bdowngrade (?:.* )?base\b"),
-        "knex": r"migrate:rollback .*--all",
-        **dict.fromkeys(("sequelize", "sequelize-cli"), r"db:drop|undo:all"),
-        **dict.fromkeys(("typeorm", "typeorm-ts-node-commonjs", "mikro-orm"), r"schema:(?:drop|fresh)"),
-        "mix": r"ecto\.(?:drop|reset)",
-        "dotnet": r"ef database drop",
-        "flyway": r"\bclean\b",
-        "liquibase": r"drop-?all",
-        **dict.fromkeys(("dbmate", "migrate"), r"(?:^| )drop\b|(?:^| )down\b.* -all"),
-        "goose": r"\breset\b|down-to 0",
-        **dict.fromkeys(("sqlx", "diesel"), r"database (?:drop|reset)"),
-        "sea-orm-cli": r"migrate (?:fresh|reset|refresh)",
-        "atlas": r"schema clean",
-        "supabase": r"db reset",
-        "mongorestore": r"--drop\b",
-        "mysqladmin": r"\bdrop\b",
-        "dropdb": r"",
-    }
-    """Tools, and what of their words empties or drops a database."""
-    _STRICT_RESETS = {
-        **dict.fromkeys(("rails", "rake"), r"db:(?:schema:load|rollback)"),
-        "artisan": r"migrate:rollback",
-        "mysqladmin": r"shutdown",
-        "dropuser": r"",
-    }
-    _PATTERNS = {
-        text: LazyPattern(f"(?i){text}") for table in (_RESETS, _STRICT_RESETS) for text in table.values()
-    }
+    _RESETS = r"""
+rails rake :: \bdb:(?:drop|reset|purge|truncate\w*|migrate:reset) :: db:(?:schema:load|rollback)
+artisan :: migrate:(?:fresh|reset)|db:wipe :: migrate:rollback
+console :: doctrine:(?:database|schema):drop
+prisma :: migrate reset|db push .*--force-reset
+manage.py django-admin :: (?:^| )(?:flush|reset_db)\b|\bmigrate \w+ zero\b
+alembic flask :: \bdowngrade (?:.* )?base\b
+knex :: migrate:rollback .*--all
+sequelize sequelize-cli :: db:drop|undo:all
+typeorm typeorm-ts-node-commonjs mikro-orm :: schema:(?:drop|fresh)
+mix :: ecto\.(?:drop|reset)
+dotnet :: ef database drop
+flyway :: \bclean\b
+liquibase :: drop-?all
+dbmate migrate :: (?:^| )drop\b|(?:^| )down\b.* -all
+goose :: \breset\b|down-to 0
+sqlx diesel :: database (?:drop|reset)
+sea-orm-cli :: migrate (?:fresh|reset|refresh)
+atlas :: schema clean
+supabase :: db reset
+mongorestore :: --drop\b
+mysqladmin :: \bdrop\b :: shutdown
+dropdb :: .*
+dropuser :: $^ :: .*
+"""
+    """Tools, what of their words empties or drops a database, and what does so for the pack only."""
+
+    def _read_resets() -> dict[str, list[LazyPattern]]:
+        rows = [line.split(" :: ") for line in _RESETS.strip().splitlines()]
+        return {
+            tool: [LazyPattern(f"(?i){text}") for text in texts]
+            for tools, *texts in rows
+            for tool in tools.split()
+        }
+
+    _TOOLS = _read_resets()
     _WITH_HOST = _CLIENTS | {"dropdb", "dropuser", "mysqladmin"}
     """Their -h names a host."""
     _LOCAL = words_in("sqlite3 duckdb")
@@ -3225,7 +3233,7 @@ back in migrations.
 
     def check_databases(call: Call) -> Danger | None:
         tool, words = _tool_of(call)
-        if tool not in _CLIENTS and tool not in _RESETS and tool not in _STRICT_RESETS:
+        if tool not in _CLIENTS and tool not in _TOOLS:
             return None
         if is_only_asking([word for word in words if word != "-h" or tool not in _WITH_HOST]):
             return None
@@ -3247,16 +3255,15 @@ back in migrations.
                 if _LOSS.search(text) or (is_strict and _STRICT_LOSS.search(text)):
                     return Danger("databases", "this deletes data", _BACKUP_FIRST)
             return None
-        tables = (_RESETS, _STRICT_RESETS) if is_strict else (_RESETS,)
         line = " ".join(words)
-        if any(tool in table and _PATTERNS[table[tool]].search(line) for table in tables):
+        if any(pattern.search(line) for pattern in _TOOLS[tool][: 2 if is_strict else 1]):
             return Danger("databases", f"{tool} empties or drops a database", _BACKUP_FIRST)
         return None
 
     def _tool_of(call: Call) -> tuple[str, list[str]]:
         """``python manage.py`` and ``php artisan`` are manage.py and artisan."""
         words = call.arguments
-        if call.program not in _RESETS and (call.program == "php" or call.program.startswith("py")):
+        if call.program not in _TOOLS and (call.program == "php" or call.program.startswith("py")):
             return (base_name(words[0]), words[1:]) if words else ("", [])
         return call.program, words
     return locals()
@@ -3269,11 +3276,12 @@ def ralph_guard_families_files():
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
-    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; may_gain_options = _m["may_gain_options"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); HARMLESS = _m["HARMLESS"]; VITAL = _m["VITAL"]; Place = _m["Place"]; is_personal_file = _m["is_personal_file"]; is_regenerated = _m["is_regenerated"]; is_vital_file = _m["is_vital_file"]
 
     _NAME_PATHS = "name the paths inside the project one by one, or ask the user to do it"
     _LET_INSTALL = "write to a file inside the project and let the user install it"
+    _LIST_FIRST = "list the files first, then rm them by name"
     _USE_RM = "remove the file with rm"
     _MADE_EMPTY = LazyPattern(
         r"__init__\.pyi?|py\.typed|\.(?:gitkeep|keep|nojekyll)|[\w.-]*\.(?:lock|flag|marker|stamp|done|ready)"
@@ -3325,13 +3333,13 @@ def ralph_guard_families_files():
         if any(option in ("--help", "--version") for option in options):
             return None
         is_recursive, is_forced = _removal_flags(call, options)
-        if any("**" in operand for operand in operands):
+        is_windows = call.program in ("rd", "del", "erase")
+        operands = [operand for operand in operands if not (is_windows and re.fullmatch("/.", operand))]
+        patterns = [operand for operand in operands if "**" in operand]
+        if is_recursive and is_forced and any(map(_is_work, patterns, map(call.place, patterns))):
+            return _danger("this removes everything that matches, with what is below", _LIST_FIRST)
+        if patterns:
             is_recursive = is_forced = True
-        operands = [
-            operand
-            for operand in operands
-            if not (operand.startswith("/") and len(operand) == 2 and call.program in ("rd", "del"))
-        ]
         places = [(operand, call.place(operand)) for operand in operands if operand]
         for operand, place in places:
             if is_personal_file(operand, call.cwd):
@@ -3342,11 +3350,14 @@ def ralph_guard_families_files():
             what = "this removes whatever comes on stdin, recursively"
             return _danger(what, "list it first, then " + _NAME_PATHS)
         only_input = bool(operands) and all(place is Place.UNKNOWN for _, place in places)
-        if call.may_gain_options() and (
+        if may_gain_options(call.arguments) and (
             (only_input and not is_forced) or any(place not in HARMLESS | {Place.UNKNOWN} for _, place in places)
         ):
             return _danger("words from stdin may become options of this command", "put -- before the names")
         return None
+
+    def _is_work(pattern: str, place: Place) -> bool:
+        return place is Place.INSIDE and not is_regenerated(pattern)
 
     def _removal_flags(call: Call, options: list[str]) -> tuple[bool, bool]:
         """Recursive? forced?"""
@@ -3354,17 +3365,12 @@ def ralph_guard_families_files():
         if call.program in ("rimraf", "del-cli"):
             return True, True
         if call.program in ("rd", "del", "erase"):
-            switches = {word.lower() for word in call.arguments}
-            return "/s" in switches or "-recurse" in lowered, True
+            return not {"/s", "-recurse"}.isdisjoint(map(str.lower, call.arguments)), True
         if call.program in ("remove-item", "ri"):
-            return any(option.startswith("-r") for option in lowered), any(
-                option.startswith("-fo") for option in lowered
-            )
-        is_recursive = has_flag(options, "r", "recursive") or has_flag(options, "R")
-        is_forced = has_flag(options, "f", "force") or any(
-            option == "-FR" or option == "-RF" for option in options
-        )
-        return is_recursive, is_forced or call.program == "srm"
+            starts = [option[:3] for option in lowered]
+            return any(start[:2] == "-r" for start in starts), "-fo" in starts
+        is_forced = has_flag(options, "f", "force") or not {"-FR", "-RF"}.isdisjoint(options)
+        return has_flag(lowered, "r", "recursive"), is_forced or call.program == "srm"
 
     def _is_too_much(place: Place, *, is_recursive: bool, is_forced: bool, is_torn: bool) -> bool:
         if is_recursive and is_forced:
@@ -3451,9 +3457,6 @@ def ralph_guard_families_files():
                 return danger
         return _check_overwriting(call, call.arguments, "editing")
 
-    def _check_tee(call: Call) -> Danger | None:
-        return _check_overwriting(call, split_options(call.arguments)[1], "writing to")
-
     def _check_overwriting(call: Call, paths: list[str], doing: str) -> Danger | None:
         for path in paths:
             if is_vital_file(path, call.cwd):
@@ -3471,7 +3474,7 @@ def ralph_guard_families_files():
         "dd": _check_dd,
         "truncate": _check_truncation,
         "sed": _check_editing,
-        "tee": _check_tee,
+        "tee": lambda call: _check_overwriting(call, call.arguments, "writing to"),
     }
     return locals()
 
@@ -3482,7 +3485,7 @@ def ralph_guard_families_git():
     _m = _module("ralph.guard.git_call"); GitWords = _m["GitWords"]; read_git = _m["read_git"]
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
-    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; split_options = _m["split_options"]
+    _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]; may_gain_options = _m["may_gain_options"]; split_options = _m["split_options"]
 
     def check_git(call: Call) -> Danger | None:
         if call.program.startswith("git-") and call.program not in ("git-lfs",):
@@ -3503,10 +3506,8 @@ def ralph_guard_families_git():
         return find_danger(rules, Words(call, git.arguments, lowered, operands))
 
     def _may_gain_options(git: GitWords) -> bool:
-        before, _ = _around_double_dash(git.arguments)
-        if git.subcommand in ("rm", "add", "mv") and INPUT in before:
-            before = [word for word in before if word != INPUT]
-        return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
+        takes_names = git.subcommand in ("rm", "add", "mv")
+        return may_gain_options([word for word in git.arguments if not takes_names or word != INPUT])
 
     def _asks_for_help(git: GitWords) -> bool:
         options, _ = split_options(git.arguments, ("-s", "--source"))
@@ -3583,11 +3584,6 @@ def ralph_guard_families_git():
         return any(operand.rpartition(":")[2] in ("main", "master") for operand in words.operands[1:])
 
     _CONDITIONS: dict[str, Callable[[Words], object]] = {
-        "always": lambda words: True,
-        "wet": lambda words: not words.has("n", "dry-run"),
-        "named": lambda words: words.operands,
-        "not cached": lambda words: not words.has(long="cached"),
-        "starts": lambda words: not {"--continue", "--skip"} & set(words.options),
         "moves": lambda words: words.operands and words.operands[0] not in ("HEAD", "@"),
         "now": lambda words: {"--prune=now", "--prune=all"} & set(words.options),
         "plus": lambda words: any(word.startswith("+") or ":+" in word for word in words.operands),
@@ -3649,15 +3645,15 @@ git :: branch :: -C :: git branch -C overwrites a branch and may lose commits ::
 git :: stash :: drop/clear :: git stash {verb} deletes stashed work :: apply
 git :: tag :: -d/--delete :: git tag -d deletes a tag :: leave
 git :: tag :: -f/--force & named :: git tag --force moves a tag :: new
-git :: rm :: -f/--force & wet & not cached :: git rm --force deletes files with uncommitted changes :: unforced
+git :: rm :: -f/--force & not -n/--dry-run & not --cached :: git rm --force deletes files with uncommitted changes :: unforced
 git :: worktree :: remove & -f/--force :: git worktree remove --force deletes uncommitted work :: unforced
 git :: merge cherry-pick am :: --abort :: aborting a merge may discard uncommitted changes :: resolve
 git :: rebase :: --abort :: aborting a rebase discards what was resolved so far :: resolve
-git :: rebase :: strict pack & starts :: git rebase rewrites commits :: merge
+git :: rebase :: strict pack & not --continue & not --skip :: git rebase rewrites commits :: merge
 git :: commit :: strict pack & --amend :: git commit --amend rewrites a commit :: undo
-git :: reflog :: expire/delete & wet :: without the reflog, lost commits cannot be found again :: gc
+git :: reflog :: expire/delete & not -n/--dry-run :: without the reflog, lost commits cannot be found again :: gc
 git :: gc :: now :: this deletes commits that could still be recovered :: gc
-git :: prune :: wet :: git prune deletes commits that could still be recovered :: gc
+git :: prune :: not -n/--dry-run :: git prune deletes commits that could still be recovered :: gc
 git :: update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
 git :: checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
 git :: read-tree :: --reset :: git read-tree --reset overwrites uncommitted changes :: commit
@@ -3753,7 +3749,6 @@ def ralph_guard_families_program_table():
         lowered = [operand.lower() for operand in operands]
         return find_danger(rules, Words(call, call.arguments, options, lowered))
 
-    _STOPPING_TARGETS = words_in("poweroff reboot halt kexec rescue emergency suspend hibernate")
     _VITAL_UNITS = ("ssh", "network", "systemd-", "firewalld", "dbus")
     """Prefixes of unit names."""
     _KILL = words_in("9 kill sigkill")
@@ -3798,52 +3793,32 @@ def ralph_guard_families_program_table():
         flushes = words.has("F") or words.has("X") or words.has(long="flush")
         return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
 
-    def _names(*wanted: str) -> Callable[[Words], bool]:
-        """One of its words is one of these; Windows does not care about case."""
-        return lambda words: bool({word.lower() for word in words.arguments} & set(wanted))
-
     _CONDITIONS: dict[str, Callable[[Words], object]] = {
-        "always": lambda words: True,
-        "named": lambda words: words.operands,
         "now": lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
-        "run level": lambda words: words.verb in ("0", "1", "6", "s"),
-        "stopping target": lambda words: words.verb in _STOPPING_TARGETS,
         "vital unit": _stops_vital_unit,
         "everything": _kills_everything,
         "any name": lambda words: any(word in (".", ".*", "") for word in words.operands),
         "common name": _kills_by_common_name,
         "firewall": _opens_firewall,
-        "ruleset": lambda words: words.operands[:2] == ["flush", "ruleset"],
         "off": lambda words: words.operands[-1:] in (["disable"], ["reset"]),
         "replaces": lambda words: words.operands and not words.has("l"),
         "powerful": _makes_powerful,
-        "root": lambda words: "root" in words.operands,
-        "/": lambda words: "/" in words.operands,
         "remount": lambda words: any("remount" in word for word in words.arguments),
         "backup": lambda words: words.verb.startswith("delete"),
-        "deletes": _names("-delete", "delete"),
         "disk": lambda words: any(map(is_disk, words.operands)),
-        "not listing": lambda words: not words.has("l", "list"),
-        "destroys": lambda words: "destroy" in words.operands,
-        "erases volume": lambda words: not {"luksformat", "lukserase", "erase"}.isdisjoint(words.operands),
         "erases disk": lambda words: words.verb.startswith(_ERASING),
         "erases by option": lambda words: any(
             "security-erase" in option or "trim-sector" in option for option in words.options
         ),
         "drive": lambda words: re.fullmatch(r"[a-z]:", words.verb),
-        "abandons": lambda words: words.operands[:2] == ["op", "abandon"],
         "deletes files": lambda words: any(
             option.startswith(("--del", "--remove-source-files")) for option in words.options
         ),
-        "wet": lambda words: not words.has("n", "dry-run"),
         "system target": lambda words: words.operands and _SYSTEM_TARGET.fullmatch(words.operands[-1]),
-        "zone transfer": lambda words: "axfr" in words.operands,
         "takes servers out": lambda words: re.search(
             r"(?m)^\s*(?:disable|shutdown|del)\b", words.call.input_text
         ),
-        "stops": lambda words: not {"-st", "-sf", "stop", "quit", "disable", "mask"}.isdisjoint(words.arguments),
         "settings": lambda words: any(word.startswith("/etc/") for word in words.operands),
-        "boot entry": _names("/set", "/delete", "/deletevalue"),
     }
     _ADVICE = {
         "ask": "ask the user to do it",
@@ -3858,8 +3833,8 @@ def ralph_guard_families_program_table():
     _RULES = read_rules(
         """
 system :: shutdown reboot halt poweroff :: now :: {program} stops the machine :: ask
-system :: init telinit :: run level :: this changes the run level and stops the machine :: ask
-system :: systemctl :: stopping target :: systemctl {verb} stops the machine :: ask
+system :: init telinit :: 0/1/6/s :: this changes the run level and stops the machine :: ask
+system :: systemctl :: poweroff/reboot/halt/kexec/rescue/emergency/suspend/hibernate :: systemctl {verb} stops the machine :: ask
 system :: systemctl :: vital unit :: systemctl {verb} of this unit may lock everyone out :: ask
 system :: kill :: everything :: this kills every process, or the first one :: ask
 system :: pkill killall skill :: -u :: this kills all of a user's processes :: ask
@@ -3867,19 +3842,19 @@ system :: pkill :: any name :: this kills all of a user's processes :: ask
 system :: kill pkill killall skill :: common name :: this kills every program of that name, also those of others :: own
 system :: killall5 :: always :: this kills all processes :: ask
 system :: iptables ip6tables ebtables :: firewall :: this removes the firewall's rules or cuts off the network :: ask
-system :: nft :: ruleset :: this removes the firewall's rules :: ask
+system :: nft :: flush & has ruleset :: this removes the firewall's rules :: ask
 system :: ufw :: off :: this opens the machine to the network :: ask
 system :: crontab :: replaces :: this replaces every scheduled job :: ask
 system :: crontab :: -r :: this deletes every scheduled job :: ask
 system :: userdel deluser groupdel delgroup :: named :: {program} deletes an account :: ask
 system :: usermod adduser useradd gpasswd :: powerful :: this gives an account administrator rights :: ask
 system :: passwd :: -d :: this removes an account's password :: ask
-system :: passwd :: root :: this changes an account's password :: ask
+system :: passwd :: has root :: this changes an account's password :: ask
 system :: chpasswd :: always :: this changes passwords :: ask
-system :: dscl :: deletes :: this deletes an account :: ask
+system :: dscl :: has -delete|delete :: this deletes an account :: ask
 system :: swapoff :: -a :: swapoff -a may freeze the machine :: ask
 system :: umount :: -a :: this unmounts every file system :: ask
-system :: umount :: / :: this unmounts every file system :: ask
+system :: umount :: has / :: this unmounts every file system :: ask
 system :: mount :: remount :: remounting a system directory may stop the machine :: ask
 system :: setenforce :: 0/permissive :: this turns off SELinux :: ask
 system :: csrutil :: disable :: this turns off the system's protection :: ask
@@ -3891,15 +3866,15 @@ system :: rmmod :: named :: this may stop the machine from working :: ask
 system :: efibootmgr :: -B :: this may stop the machine from starting :: ask
 system :: history :: -c :: history -c deletes the user's shell history :: ask
 system :: history :: -d :: history -d deletes from the user's shell history :: ask
-system :: vssadmin :: deletes :: this deletes the system's backups :: ask
-system :: bcdedit :: boot entry :: this changes how the system starts :: ask
-system :: reg :: deletes :: this deletes registry keys :: ask
+system :: vssadmin :: has delete :: this deletes the system's backups :: ask
+system :: bcdedit :: has /set|/delete|/deletevalue :: this changes how the system starts :: ask
+system :: reg :: has delete :: this deletes registry keys :: ask
 system :: stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
 files :: mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
-files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not listing :: {program} changes the partitions of a disk :: image
+files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not -l/--list :: {program} changes the partitions of a disk :: image
 files :: pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
-files :: zfs zpool :: destroys :: {program} destroy cannot be undone :: snapshot
-files :: cryptsetup :: erases volume :: cryptsetup destroys the data on the volume :: image
+files :: zfs zpool :: has destroy :: {program} destroy cannot be undone :: snapshot
+files :: cryptsetup :: has luksformat|lukserase|erase :: cryptsetup destroys the data on the volume :: image
 files :: diskutil :: erases disk :: diskutil {verb} erases a disk :: image
 files :: hdparm :: erases by option :: hdparm erases the disk :: image
 files :: nvme :: format/sanitize :: nvme {verb} erases the disk :: image
@@ -3910,17 +3885,17 @@ git :: hg :: revert & -a/--all :: hg revert discards changes :: commit
 git :: hg :: update/up/checkout/co & -C/--clean :: hg {verb} discards changes :: commit
 git :: svn :: revert & -R/--recursive :: svn revert discards changes :: commit
 git :: svn :: cleanup & --remove-unversioned :: svn cleanup removes files :: commit
-git :: jj :: abandons :: jj op abandon discards changes :: commit
-remote :: rsync :: remote pack & deletes files & wet :: rsync deletes files on one side :: dry
+git :: jj :: op & has abandon :: jj op abandon discards changes :: commit
+remote :: rsync :: remote pack & deletes files & not -n/--dry-run :: rsync deletes files on one side :: dry
 remote :: scp :: remote pack & system target :: this overwrites system files on another machine :: home
 remote :: ssh-add :: remote pack & -d :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-add :: remote pack & -D :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-keygen :: remote pack & -R :: this removes a known host :: leave
 services :: nsupdate :: services pack :: this changes or copies a DNS zone :: ask
-services :: dig :: services pack & zone transfer :: this changes or copies a DNS zone :: ask
+services :: dig :: services pack & has axfr :: this changes or copies a DNS zone :: ask
 services :: socat :: services pack & takes servers out :: this takes servers out of service :: ask
-services :: service systemctl rc-service :: services pack & stops :: this stops a service :: ask
-services :: haproxy nginx traefik :: services pack & stops :: this stops {program} :: ask
+services :: service systemctl rc-service :: services pack & has stop|disable|mask :: this stops a service :: ask
+services :: haproxy nginx traefik :: services pack & has -st|-sf|stop|quit :: this stops {program} :: ask
 services :: rm :: services pack & settings :: this removes a service's settings :: ask
 """,
         _CONDITIONS,
@@ -3935,6 +3910,7 @@ def ralph_guard_families_secrets():
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); Place = _m["Place"]; is_secret_file = _m["is_secret_file"]
 
@@ -3946,6 +3922,11 @@ def ralph_guard_families_secrets():
     _COPIERS_VALUED = words_in("-i -P -p -F -o -e --rsh --exclude --include --region --profile -d --desc")
     _FETCH_VALUED = words_in("-P --directory-prefix --output-dir -H --header -A -u -e -o")
     _TELLERS = frozenset(["env", "printenv", "set", "export"])
+    _SECRET_VERB = LazyPattern(r"find-|dump-|--export-secret")
+    _NAME_TOOLS = words_in("ls test [ echo stat chmod")
+    """They never show what is in a file."""
+    _SENDING = ("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u")
+    """How curl's options that send something begin."""
     _UPLOADED = LazyPattern(r"(?:[^=@]*=)?[@<]([^;]+)(?:;.*)?", hints="@ <")
     _HOMES = (Place.HOME, Place.ROOT)
     _RAW_SENDERS = words_in("nc ncat netcat socat telnet")
@@ -3961,21 +3942,15 @@ def ralph_guard_families_secrets():
             options, operands = split_options(call.arguments)
             runs = has_flag(options, "e", "exec") or has_flag(options, "c", "sh-exec")
             if runs or any(re.match(r"(?i)(exec|system):", operand) for operand in operands):
-                return Danger(
-                    "network",
-                    f"{call.program} gives another machine a shell",
-                    "use curl with a host that the user named",
-                )
+                what = f"{call.program} gives another machine a shell"
+                return Danger("network", what, "use curl with a host that the user named")
         sent = _sent_files(call)
         for path in sent:
             if is_secret_file(path):
                 return Danger("secrets", f"this sends {path} to another machine", _LEAVE_SECRETS)
-        whole = (*_HOMES, Place.PROJECT) if call.program == "scp" else _HOMES
-        if (
-            call.program in ("scp", "rsync")
-            and ":" in "".join(call.arguments[-1:])
-            and {*map(call.place, sent)} & {*whole}
-        ):
+        whole = {*_HOMES, Place.PROJECT} if call.program == "scp" else {*_HOMES}
+        is_copied = call.program in ("scp", "rsync") and ":" in "".join(call.arguments[-1:])
+        if is_copied and not whole.isdisjoint(map(call.place, sent)):
             return _bulk_danger()
         return None
 
@@ -3992,54 +3967,50 @@ def ralph_guard_families_secrets():
         named = [word for word in words if word != saved and not word.startswith(("http://", "https://"))]
         return [path for word in named if (path := _sent_file(program, word))]
 
+    def _taken_apart(words: list[str]) -> tuple[str, list[str]]:
+        return (base_name(words[0]), words[1:]) if words else ("", [])
+
     def reads_secrets(words: list[str]) -> bool:
         """A command whose output holds secrets: a key file is read, the environment is listed."""
-        if not words:
-            return False
-        program = base_name(words[0])
-        if program in _TELLERS and len(words) == 1:
+        program, arguments = _taken_apart(words)
+        if program in _TELLERS and not arguments:
             return True
-        if program == "security" and any(word.startswith(("find-", "dump-")) for word in words[1:]):
+        if program in ("security", "gpg", "gpg2") and any(map(_SECRET_VERB.match, arguments)):
             return True
-        if program in ("gpg", "gpg2") and any(word.startswith("--export-secret") for word in words):
-            return True
-        return program not in ("ls", "test", "[", "echo", "stat", "chmod") and any(
-            is_secret_file(word) for word in words[1:]
-        )
+        return program not in _NAME_TOOLS and any(map(is_secret_file, arguments))
 
-    def check_sending(program: str, arguments: list[str]) -> Danger | None:
+    def check_sending(words: list[str]) -> Danger | None:
         """A sender that gets secrets on stdin or in its words."""
+        program, arguments = _taken_apart(words)
         if program not in SENDERS and not (program == "openssl" and "s_client" in arguments):
             return None
-        if program == "curl" and not any(
-            word.startswith(("-d", "--data", "-F", "--form", "-T", "--upload", "-H", "--json", "-u"))
-            for word in arguments
-        ):
-            has_url_text = any("?" in word or "\ue000" in word for word in arguments)
-            if not has_url_text:
-                return None
+        sends = any(word.startswith(_SENDING) or "?" in word or UNKNOWN in word for word in arguments)
+        if program == "curl" and not sends:
+            return None
         return Danger("secrets", "this sends secrets to another machine", _LEAVE_SECRETS)
 
     def packs_files(words: list[str]) -> bool:
         """A command that writes many files, or a whole database, to its output."""
-        program, arguments = (base_name(words[0]), words[1:]) if words else ("", [])
+        program, arguments = _taken_apart(words)
         if program in ("tar", "bsdtar", "gtar"):
             return any("c" in word.lstrip("-") for word in arguments[:1]) or has_flag(arguments, "c", "create")
         if program == "git":
             return arguments[:1] in (["archive"], ["bundle"])
         return program in _DUMPERS or (program == "zip" and "-" in arguments)
 
-    def check_bulk_sending(program: str, arguments: list[str]) -> Danger | None:
+    def check_bulk_sending(words: list[str]) -> Danger | None:
         """A sender that gets all of that on stdin. What ssh does with it is a backup or a deployment."""
-        if program == "ssh" or any(_THIS_MACHINE.fullmatch(word) for word in arguments):
+        program, arguments = _taken_apart(words)
+        if program == "ssh" or any(map(_THIS_MACHINE.fullmatch, arguments)) or check_sending(words) is None:
             return None
-        return _bulk_danger() if check_sending(program, arguments) is not None else None
+        return _bulk_danger()
 
-    def check_sent_input(program: str, arguments: list[str], path: str) -> Danger | None:
+    def check_sent_input(words: list[str], path: str) -> Danger | None:
         """``nc host port < file``."""
-        if path == "/dev/null" or program not in _RAW_SENDERS:
-            return None
-        return check_bulk_sending(program, arguments)
+        if is_secret_file(path):
+            return check_sending(words)
+        is_raw = _taken_apart(words)[0] in _RAW_SENDERS and path != "/dev/null"
+        return check_bulk_sending(words) if is_raw else None
 
     def _bulk_danger() -> Danger:
         what = "this sends the files of the project or the user to another machine"
@@ -4050,11 +4021,7 @@ def ralph_guard_families_secrets():
         letter, names = ("O", ("--output-document",)) if program == "wget" else ("o", ("--output",))
         for number, word in enumerate(arguments):
             # Bundled: `curl -fsSLo x`, `wget -qO x`.
-            if (
-                word[:1] == "-"
-                and word[1:2] != "-"
-                and (found := re.fullmatch(rf"-[a-zA-Z#]*?{letter}(.*)", word))
-            ):
+            if word[:2] != "--" and (found := re.fullmatch(rf"-[a-zA-Z#]*?{letter}(.*)", word)):
                 return found[1] or "".join(arguments[number + 1 : number + 2])
         named = value_of_option(arguments, names)
         if named or program not in ("wget", "curl"):
@@ -4298,6 +4265,10 @@ def ralph_guard_lazy_pattern():
         def fullmatch(self, text: str) -> re.Match[str] | None:
             return self.compiled.fullmatch(text) if self.may_match(text) else None
 
+        def covers(self, name: str) -> bool:
+            """Matches all of a name, which is never long."""
+            return len(name) < 1_000 and self.fullmatch(name) is not None
+
         def finditer(self, text: str) -> Iterator[re.Match[str]]:
             return self.compiled.finditer(text) if self.may_match(text) else iter(())
 
@@ -4322,7 +4293,6 @@ def ralph_guard_limits():
     MAX_WORD_CHARS = 100_000
     MAX_WORDS_CHARS = 400_000
     MAX_PRINTED_CHARS = 50_000
-    MAX_FIND_COMMANDS = 100
     MAX_PARALLEL_VALUES = 50
     MAX_ARGUMENT_CHARS = 2_000
     """Of one call in code of another language."""
@@ -4370,6 +4340,7 @@ def ralph_guard_options():
     from typing import NamedTuple
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
+    _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
 
     def words_in(text: str) -> frozenset[str]:
         """A table of words that reads like one."""
@@ -4461,6 +4432,11 @@ def ralph_guard_options():
     def words_after_options(words: list[str], valued: Collection[str]) -> list[str]:
         return read_own_words(words, valued).command
 
+    def may_gain_options(words: list[str]) -> bool:
+        """Words from stdin come where options are still read."""
+        before = words[: words.index("--")] if "--" in words else words
+        return any(word.startswith(INPUT) or (word.startswith("-") and INPUT in word) for word in before)
+
     def is_assignment(word: str) -> bool:
         name, equals, _ = word.partition("=")
         return bool(equals) and name.replace("_", "a").isalnum()
@@ -4538,6 +4514,7 @@ def ralph_guard_places():
 
     import re
     from enum import Enum
+    from posixpath import normpath
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]
@@ -4586,24 +4563,18 @@ def ralph_guard_places():
             return path
         else:
             whole = f"{base}/{path}"
-        is_absolute = whole.startswith("/")
-        parts: list[str] = []
-        for part in whole.split("/"):
-            if part in ("", "."):
-                continue
-            if part == ".." and parts and parts[-1] != "..":
-                if parts[-1].startswith("~"):
-                    parts[-1] = "/home"  # one above a home: certainly not ours
-                else:
-                    parts.pop()
-            elif part == ".." and is_absolute:
-                continue
-            else:
-                parts.append(part)
-        text = "/".join(parts)
-        if is_absolute:
-            return "/" + text
-        return text or "."
+        if whole.startswith("~"):
+            home, _, rest = whole.partition("/")
+            below = normpath(rest)
+            # One above a home is certainly not ours.
+            return (
+                normpath(f"/home/{below[3:]}")
+                if below.startswith("..")
+                else home
+                if below == "."
+                else f"{home}/{below}"
+            )
+        return normpath(whole).replace("//", "/")
 
     def place_of(path: str, cwd: str, project: str = "") -> Place:
         """``cwd`` is the directory at this point of the command line, ``project`` the absolute working directory if known."""
@@ -4674,14 +4645,11 @@ def ralph_guard_places():
         """Keys, history and start-up files of the user."""
         return bool(_PERSONAL_FILES.fullmatch(join_path(cwd, path)))
 
-    _STARTUP_FILES = LazyPattern(
+    is_startup_file = LazyPattern(
         r"~/\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin)|/etc/(?:profile|bash\.bashrc)|/etc/profile\.d/.*",
         hints="~/. /etc/",
-    )
-
-    def is_startup_file(path: str) -> bool:
-        """What every shell of the user's reads first."""
-        return bool(_STARTUP_FILES.fullmatch(path))
+    ).covers
+    """What every shell of the user's reads first."""
 
     def is_disk(path: str) -> bool:
         return (
@@ -4690,7 +4658,7 @@ def ralph_guard_places():
             and not path.startswith(("/dev/tcp", "/dev/udp"))
         )
 
-    _SECRET_FILES = LazyPattern(
+    is_secret_file = LazyPattern(
         r"(?:^|.*/)(?:\.ssh(?:/(?!known_hosts|config|.*\.pub).*)?|\.aws(?:/credentials)?|\.netrc|\.git-credentials|\.pgpass|\.pypirc|\.npmrc"
         r"|\.kube(?:/config)?|\.docker/config\.json|\.gnupg(?:/.*)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.env(?:\.(?!example|sample|template|dist)\w+)?"
         r"|\.vault-token|\.config/gh/hosts\.yml|application_default_credentials\.json|[^/]*\.(?:pem|p12|pfx|keystore|jks)"
@@ -4698,31 +4666,19 @@ def ralph_guard_places():
         r"|/etc/(?:shadow|sudoers|gshadow).*|/proc/(?:self|\d+)/environ",
         hints=".ssh .aws .netrc credentials .pgpass .pypirc .npmrc .kube .docker .gnupg id_ .env .vault-token hosts.yml .pem .p12 .pfx"
         " .keystore .jks secret /etc/ environ",
-    )
-
-    def is_secret_file(path: str) -> bool:
-        """A file that holds keys or passwords, by its name."""
-        return len(path) < 1_000 and bool(_SECRET_FILES.fullmatch(path))
-
-    _REGENERATED = LazyPattern(
-        r"(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
+    ).covers
+    """A file that holds keys or passwords, by its name."""
+    is_regenerated = LazyPattern(
+        r"(?!.*\w/\.\./)(?:.*/)?(?:__pycache__|node_modules|\.[\w-]*cache[\w-]*|\.tox|\.nox|\.next|\.nuxt|\.turbo|\.parcel|\.nyc_output|\.gradle|\.hypothesis"
         r"|build|dist|out|target|coverage|htmlcov|tmp|temp|logs?|obj|\.DS_Store|Thumbs\.db|\.coverage.*"
         r"|[^/]+~|[^/]*(?:\.(?:pyc|pyo|pyd|py\[[cod]+\]|o|obj|class|tmp|temp|log|sw[op]|egg-info|whl|gem|gcda|gcno|tsbuildinfo|pid|orig|rej|err|out)))(?:/.*)?"
-    )
-
-    def is_regenerated(path: str) -> bool:
-        """A cache, a log or what a build makes again, by its name or that of a folder above it."""
-        return len(path) < 1_000 and bool(_REGENERATED.fullmatch(path))
-
-    _THROWAWAY = LazyPattern(
+    ).covers
+    """A cache, a log or what a build makes again, by its name or that of a folder above it."""
+    is_throwaway = LazyPattern(
         r"(?i)(?:.*[^a-z])?(?:tests?|testing|tmp|temp|ci|e2e|scratch|fixtures?|throwaway|ephemeral|localstack|minikube|k3d|kind-\w.*|docker-desktop)"
         r"(?:[^a-z].*)?"
-    )
-
-    def is_throwaway(name: str) -> bool:
-        """The name of a database, volume or cluster says that it was made for a test."""
-        return len(name) < 1_000 and bool(_THROWAWAY.fullmatch(name))
-
+    ).covers
+    """The name of a database, volume or cluster says that it was made for a test."""
     _HOST = LazyPattern(r"(?:\w+://)?(?:[^@/\s]*@)?([\w.-]+)(?::\d+)?(?:[/?#:].*)?")
     _PRIVATE_HOST = LazyPattern(
         r"localhost|.*\.(?:local|localhost|test|internal|lan)|127\..*|10\..*|192\.168\..*|172\.(?:1[6-9]|2\d|3[01])\..*|0\.0\.0\.0|[^.]*"
@@ -4831,13 +4787,12 @@ def ralph_guard_programs_carriers():
     """Programs that run commands on many things: find, xargs, parallel."""
 
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.limits"); MAX_FIND_COMMANDS = _m["MAX_FIND_COMMANDS"]; MAX_PARALLEL_VALUES = _m["MAX_PARALLEL_VALUES"]; TOO_MANY_PROGRAMS = _m["TOO_MANY_PROGRAMS"]; TooComplex = _m["TooComplex"]
+    _m = _module("ralph.guard.limits"); MAX_PARALLEL_VALUES = _m["MAX_PARALLEL_VALUES"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; UNKNOWN = _m["UNKNOWN"]; is_partly_opaque = _m["is_partly_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; has_flag = _m["has_flag"]; read_own_words = _m["read_own_words"]; split_options = _m["split_options"]; split_words = _m["split_words"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; read_own_words = _m["read_own_words"]; split_words = _m["split_words"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); Place = _m["Place"]; is_regenerated = _m["is_regenerated"]; join_path = _m["join_path"]
     _m = _module("ralph.guard.program_lists"); SHELLS = _m["SHELLS"]
     _m = _module("ralph.guard.shell.listings"); read_fd = _m["read_fd"]; read_find = _m["read_find"]
-    _m = _module("ralph.guard.shell.syntax"); scripts_of = _m["scripts_of"]
     _m = _module("ralph.guard.walk"); Start = _m["Start"]; refuse = _m["refuse"]; refuse_hidden = _m["refuse_hidden"]
 
     _LIST_FIRST = "list the files with -print first, then rm them by name"
@@ -4846,44 +4801,23 @@ def ralph_guard_programs_carriers():
         find = read_find(start.words[1:])
         if find.may_gain_actions:
             refuse_hidden("words from stdin may become find actions")
-        is_computed = start.source is not None and bool(scripts_of(start.source))
-        if not all(_may_go(walk, start, pattern, is_computed=is_computed) for pattern in find.removed):
+        if not all(_may_go(pattern, walk.place_of(pattern, start.scope)) for pattern in find.removed):
             refuse("files", "find -delete removes everything that matches", _LIST_FIRST)
-        if len(find.commands) > MAX_FIND_COMMANDS:
-            raise TooComplex(TOO_MANY_PROGRAMS)
         for command in find.commands:
             if command and base_name(command[0]) in ("chmod", "chown", "chgrp"):
                 # On every file below a root is as good as recursive.
                 walk.ask_families(start._replace(words=[command[0], "-R", *command[1:]]))
-            patterns = [word for word in command if "**" in word]
-            if _removes_trees(command) and not all(
-                _may_go(walk, start, pattern, is_computed=is_computed) for pattern in patterns
-            ):
-                refuse("files", "find runs rm on everything that matches", _LIST_FIRST)
             _start_each(walk, start, command, start.scope.cwd)
 
     def start_fd(walk: Walk, start: Start) -> None:
         for command in read_fd(start.words[1:]).commands:
             _start_each(walk, start, command, start.scope.cwd)
 
-    def _may_go(walk: Walk, start: Start, pattern: str, *, is_computed: bool) -> bool:
+    def _may_go(pattern: str, place: Place) -> bool:
         """Everything that matches may be removed: it is temporary, or is made again."""
-        place = walk.place_of(pattern, start.scope)
         if place is Place.TEMPORARY:
-            is_plain = not set(pattern.partition("/**")[0]) & {*"*?[", UNKNOWN, INPUT} and ".." not in pattern
-            return is_plain and not is_computed
+            return not set(pattern.partition("/**")[0]) & {*"*?[", UNKNOWN, INPUT} and ".." not in pattern
         return place is Place.INSIDE and is_regenerated(pattern)
-
-    def _removes_trees(words: list[str]) -> bool:
-        """rm -rf, whatever wraps it."""
-        for number, word in enumerate(words):
-            if base_name(word) == "rm":
-                options, _ = split_options(words[number + 1 :])
-                if any(UNKNOWN in option for option in options):
-                    return True
-                recursive = has_flag(options, "r", "recursive") or has_flag(options, "R")
-                return recursive and has_flag(options, "f", "force")
-        return False
 
     def _start_each(walk: Walk, start: Start, command: list[str], cwd: str) -> None:
         """A carrier starts its commands in a new scope, with unknown stdin."""
@@ -4997,10 +4931,9 @@ strings in them.
     _m = _module("ralph.guard.limits"); MAX_ARGUMENT_CHARS = _m["MAX_ARGUMENT_CHARS"]; MAX_SEARCHED_CHARS = _m["MAX_SEARCHED_CHARS"]; MAX_TEXT_CHARS = _m["MAX_TEXT_CHARS"]; TOO_MANY_PARTS = _m["TOO_MANY_PARTS"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.program_lists"); TEXT_TOOLS = _m["TEXT_TOOLS"]
-    _m = _module("ralph.guard.programs.code_paths"); STRING = _m["STRING"]; CodePaths = _m["CodePaths"]; first_argument = _m["first_argument"]; strings_in = _m["strings_in"]
+    _m = _module("ralph.guard.programs.code_paths"); STRING = _m["STRING"]; CodePaths = _m["CodePaths"]; end_of_expression = _m["end_of_expression"]; first_argument = _m["first_argument"]; strings_in = _m["strings_in"]
     _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
 
-    _QUOTES = "'\"`"
     _PROCESS_CALL = LazyPattern(
         r"\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|(?:subprocess|sp)\s*\.\s*\w+|(?:check_)?(?:call|output)|Popen|getoutput"
         r"|pty\.spawn|asyncio\.create_subprocess_\w+|system|exec|popen|spawn|shell_exec|passthru|proc_open|execSync|execFile\w*"
@@ -5108,7 +5041,9 @@ strings in them.
         is_temporary = any(word in code for word in ("tempfile", "mkdtemp", "mktmpdir"))
         for call in _TREE_REMOVAL.finditer(code):
             argument = arguments.of_call(call.end())
-            removed = paths.of(first_argument(argument))
+            first = first_argument(argument)
+            # Perl's remove_tree takes any number of names.
+            removed = [*paths.of(first), *(strings_in(argument[len(first) :]) if language == "perl" else ())]
             if _NEEDS_RECURSIVE.match(call[0]) and "recursive" not in argument:
                 found.removed_files.extend(removed)
             else:
@@ -5155,34 +5090,13 @@ strings in them.
 
         def of_call(self, start: int) -> str:
             """Up to the bracket that closes the call, or the end of the line if none was opened."""
-            code = self._code
-            has_bracket = "(" in code[max(0, start - 3) : start]
-            depth = 1 if has_bracket else 0
-            at = start
-            limit = min(len(code), start + MAX_ARGUMENT_CHARS)
-            while at < limit:
-                character = code[at]
-                if character in _QUOTES:
-                    string = STRING.match(code, at, limit)
-                    self._look_at(string.end() - at if string else limit - at)
-                    at = string.end() if string else at + 1
-                    continue
-                if character in "([{":
-                    depth += 1
-                elif character in ")]}":
-                    depth -= 1
-                    if depth <= 0 and (has_bracket or character == ")"):
-                        break
-                elif character in "\n;" and not has_bracket:
-                    break
-                at += 1
-            self._look_at(at - start)
-            return code[start:at]
-
-        def _look_at(self, characters: int) -> None:
-            self._left -= characters
+            has_bracket = "(" in self._code[max(0, start - 3) : start]
+            limit = min(len(self._code), start + MAX_ARGUMENT_CHARS)
+            end = end_of_expression(self._code, start, limit, stops="" if has_bracket else "\n;")
+            self._left -= end - start
             if self._left < 0:
                 raise TooComplex(TOO_MANY_PARTS)
+            return self._code[start:end]
 
     def looks_like_commands(program: str, text: str) -> bool:
         """A here-document for a program that we do not know: is it a script?"""
@@ -5351,21 +5265,22 @@ def ralph_guard_programs_code_paths():
         return text
 
     def first_argument(text: str) -> str:
-        """Up to the comma or bracket that ends it."""
-        depth, at = 0, 0
-        while at < len(text):
-            string = STRING.match(text, at) if text[at] in "'\"`" else None
-            if string:
-                at = string.end()
+        return text[: end_of_expression(text, 0, len(text), stops=",")]
+
+    def end_of_expression(text: str, at: int, limit: int, *, stops: str) -> int:
+        """Where a bracket closes that was not opened in it, or one of ``stops`` stands outside of brackets."""
+        depth = 0
+        while at < limit:
+            character = text[at]
+            if character in "'\"`":
+                string = STRING.match(text, at, limit)
+                at = string.end() if string else limit
                 continue
-            if text[at] in "([{":
-                depth += 1
-            elif text[at] in ")]}":
-                depth -= 1
-            if depth < 0 or (depth == 0 and text[at] == ","):
+            depth += (character in "([{") - (character in ")]}")
+            if depth < 0 or (depth == 0 and character in stops):
                 break
             at += 1
-        return text[:at]
+        return at
 
     def strings_in(text: str) -> list[str]:
         return [
@@ -5490,9 +5405,11 @@ def ralph_guard_programs_containers():
 def ralph_guard_programs_git_helpers():
     """git as a program that runs others: aliases, pagers, ssh commands, ``bisect run``."""
 
+    from itertools import pairwise
+
     _m = _module("ralph.guard.git_call"); read_git = _m["read_git"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]; is_opaque = _m["is_opaque"]
-    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_words = _m["split_words"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.options"); base_name = _m["base_name"]; split_words = _m["split_words"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
     _m = _module("ralph.guard.places"); join_path = _m["join_path"]
     _m = _module("ralph.guard.script_walk"); walk_text = _m["walk_text"]
     _m = _module("ralph.guard.walk"); Start = _m["Start"]; refuse_hidden = _m["refuse_hidden"]
@@ -5500,6 +5417,7 @@ def ralph_guard_programs_git_helpers():
     _PROGRAM_KEYS = words_in(
         "core.pager core.editor core.fsmonitor core.askpass diff.external credential.helper sequence.editor gpg.program"
     )
+    _PROGRAM_VARIABLES = ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF")
     _SETTING_VARIABLES = frozenset(["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"])
     _NETWORK_SUBCOMMANDS = words_in("fetch pull push clone ls-remote remote submodule fetch-pack send-pack")
 
@@ -5515,8 +5433,12 @@ def ralph_guard_programs_git_helpers():
             if key.startswith("alias.") and value.lstrip().startswith("!"):
                 walk_text(walk, value.lstrip()[1:], start.scope.copy())
                 refuse_hidden("this git alias is a shell command")
-            if key in _PROGRAM_KEYS and not is_opaque(value):
-                walk_text(walk, value.lstrip("!"), start.scope.copy())
+        named = [config.get(key) for key in _PROGRAM_KEYS] + [
+            environment.get(name) for name in _PROGRAM_VARIABLES
+        ]
+        for program in named:
+            if program and not is_opaque(program):
+                walk_text(walk, program.lstrip("!"), start.scope.copy())
         if any(INPUT in key for key in config):
             refuse_hidden("words from stdin become git settings")
         is_listing = words.subcommand == "remote" and not {"update", "show", "prune"} & set(words.arguments)
@@ -5526,9 +5448,6 @@ def ralph_guard_programs_git_helpers():
             inner = walk.deeper()
             inner.start(inner, start.with_words(["git", *split_words(alias), *words.arguments]))
             return
-        for variable in ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF"):
-            if environment.get(variable):
-                walk_text(walk, environment[variable], start.scope.copy())
         _walk_inner_commands(walk, words.subcommand, words.arguments, start.scope)
         scope = start.scope
         if words.directory:
@@ -5554,15 +5473,11 @@ def ralph_guard_programs_git_helpers():
         if subcommand == "submodule" and "foreach" in arguments:
             rest = [word for word in arguments[arguments.index("foreach") + 1 :] if not word.startswith("--")]
             walk_text(walk, " ".join(rest), scope.copy())
-        for number, word in enumerate(arguments):
-            following = arguments[number + 1] if number + 1 < len(arguments) else ""
-            if subcommand == "rebase" and word in ("-x", "--exec"):
-                walk_text(walk, following, scope.copy())
-            elif subcommand == "rebase" and word.startswith("--exec="):
-                walk_text(walk, word.partition("=")[2], scope.copy())
-            elif subcommand == "config" and word.startswith("alias."):
-                alias = following[1:] if following.startswith("!") else f"git {following}"
-                walk_text(walk, alias, scope.copy())
+        if subcommand == "rebase" and (text := value_of_option(arguments, ("-x", "--exec"))):
+            walk_text(walk, text, scope.copy())
+        for name, value in pairwise(arguments) if subcommand == "config" else ():
+            if name.startswith("alias."):
+                walk_text(walk, value[1:] if value.startswith("!") else f"git {value}", scope.copy())
     return locals()
 
 def ralph_guard_programs_handlers():
@@ -5652,12 +5567,8 @@ def ralph_guard_programs_handlers():
 
     def _start_quoted(walk: Walk, start: Start) -> None:
         """A program whose name has blanks in it."""
-        name = start.words[0]
-        if any((name,) == value for key, value in start.scope.variables.items() if key.isdigit()):
-            return  # `bash -c '"$1"' _ 'two words'`: no program has that name
         walk.tally.is_torn = True  # a misplaced quote: read the rest strictly
-        walk_text(walk, " ".join(" ".join(start.words).split("\n")), start.scope)
-        walk_text(walk, name, start.scope)
+        walk_text(walk, " ".join(" ".join(start.words).split()), start.scope)
 
     def _is_path(name: str) -> bool:
         r"""``C:\Program Files\Git\bin\git.exe``: a path with a space, not a command in quotes."""
@@ -5677,7 +5588,7 @@ def ralph_guard_programs_handlers():
         if text and looks_like_commands(base_name(words[0]), text) and source and source.redirects:
             walk_text(walk, text, start.scope.copy())
         if source is not None and any(_prints_secrets(script, start.scope) for script in scripts_of(source)):
-            refuse_if(check_sending(base_name(words[0]), [*words[1:], UNKNOWN]))
+            refuse_if(check_sending([*words, UNKNOWN]))
 
     def _embedded_command(words: list[str]) -> list[str]:
         """A dangerous program among the words of one that we do not know: ``tool exec -- rm -rf /``."""
@@ -6004,7 +5915,7 @@ def ralph_guard_programs_text_runners():
     _m = _module("ralph.guard.shell.scope"); Scope = _m["Scope"]
     _m = _module("ralph.guard.walk"); NOTHING = _m["NOTHING"]
 
-    _SSH_VALUED = tuple(words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"))
+    _SSH_VALUED = words_in("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w")
 
     _KEY_ADDED = LazyPattern(r">>\s*\S*\.ssh/authorized_keys")
 
@@ -6055,8 +5966,7 @@ def ralph_guard_programs_text_runners():
 
     def start_at(walk: Walk, start: Start) -> None:
         """``at`` and ``batch`` run what comes on stdin."""
-        if start.feed.text is not None:
-            walk_text(walk, start.feed.text, start.scope.copy())
+        walk_text(walk, start.feed.text or "", start.scope.copy())
     return locals()
 
 def ralph_guard_programs_wrappers():
@@ -6097,61 +6007,53 @@ chrt taskset chroot :: -T -P -D
     """Wrappers, and those of their options that take the next word as value."""
     _WITH_OPERAND = words_in("timeout gtimeout chrt taskset chroot")
     """They take a word of their own before the command: a duration, a directory."""
-    _WRAPPERS = {
-        program: words_in(valued)
-        for programs, _, valued in (line.partition(" ::") for line in _TABLE.strip().splitlines())
-        for program in programs.split()
-    }
+    _RUNNERS = """
+mise :: exec x
+direnv rbenv pyenv asdf bundle aws-vault :: exec
+poetry pipenv uv pdm hatch rye conda op doppler dotenvx :: run
+nix :: run shell develop
+flatpak-spawn :: --host
+npm pnpm yarn bun :: exec dlx x
+npx bunx pnpx ::
+"""
+    """Programs, and the subcommands before options and the command; the last two rows run packages."""
 
-    _RUNNERS = {
-        "mise": ("exec", "x"),
-        **dict.fromkeys(("direnv", "rbenv", "pyenv", "asdf", "bundle", "aws-vault"), ("exec",)),
-        **dict.fromkeys(
-            ("poetry", "pipenv", "uv", "pdm", "hatch", "rye", "conda", "op", "doppler", "dotenvx"), ("run",)
-        ),
-        "nix": ("run", "shell", "develop"),
-        "flatpak-spawn": ("--host",),
-    }
-    """Program and subcommand, then options, then the command."""
+    def _read_table(text: str) -> dict[str, frozenset[str]]:
+        rows = [line.partition(" ::") for line in text.strip().splitlines()]
+        return {program: words_in(words) for programs, _, words in rows for program in programs.split()}
+
+    _VALUED_OF, _VERBS_OF = _read_table(_TABLE), _read_table(_RUNNERS)
 
     def wrapped_command(program: str, arguments: list[str]) -> list[str] | None:
         """The words of the command that ``program`` runs; None if it is not a wrapper."""
-        if program in _RUNNERS:
-            if arguments[:1] and arguments[0] in _RUNNERS[program]:
-                if "--" in arguments:
-                    return arguments[arguments.index("--") + 1 :]
-                skipped = 2 if program == "direnv" else 1
-                command = words_after_options(arguments[skipped:], ())
-                is_python = (
-                    program == "uv" and bool(command) and (command[0] == "-" or command[0].endswith(".py"))
-                )
-                return ["python", *command] if is_python else command
-            return None
-        if program not in _WRAPPERS:
+        if program in _VERBS_OF:
+            if not arguments or arguments[0] not in _VERBS_OF[program]:
+                return None
+            if "--" in arguments:
+                return arguments[arguments.index("--") + 1 :]
+            command = words_after_options(arguments[2 if program == "direnv" else 1 :], ())
+            is_python = program == "uv" and "".join(command[:1]).endswith(("-", ".py"))
+            return ["python", *command] if is_python else command
+        if program not in _VALUED_OF:
             return None
         if program == "command" and arguments[:1] and arguments[0] in ("-v", "-V"):
             return []
         return _own_words(program, arguments).command
 
     def _own_words(program: str, arguments: list[str]) -> OwnWords:
-        own = read_own_words(arguments, _WRAPPERS[program], takes_assignments=program in ("sudo", "doas"))
+        own = read_own_words(arguments, _VALUED_OF[program], takes_assignments=program in ("sudo", "doas"))
         return own._replace(command=own.command[program in _WITH_OPERAND :])
 
-    _PACKAGE_RUNNERS = {
-        **dict.fromkeys(("npx", "bunx", "pnpx"), frozenset[str]()),
-        **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset(("exec", "dlx", "x"))),
-    }
-    _PACKAGE_VALUED = frozenset(
-        ["-p", "--package", "-w", "--workspace", "-c", "--call", "--filter", "-F", "--cwd"]
-    )
+    _PACKAGE_RUNNERS = words_in("npx bunx pnpx npm pnpm yarn bun")
+    _PACKAGE_VALUED = words_in("-p --package -w --workspace -c --call --filter -F --cwd")
     _PACKAGES = words_in("prisma rimraf shx del-cli knex sequelize sequelize-cli typeorm mikro-orm supabase")
     """Programs that pnpm and yarn also start without a subcommand."""
 
     def package_command(program: str, arguments: list[str]) -> list[str] | None:
         """The command of ``npx rimraf@5 dist``, ``pnpm dlx …``, ``yarn prisma …``; None if it is none of them."""
-        verbs = _PACKAGE_RUNNERS.get(program)
-        if verbs is None:
+        if program not in _PACKAGE_RUNNERS:
             return None
+        verbs = _VERBS_OF[program]
         words = words_after_options(arguments, _PACKAGE_VALUED)
         if verbs and words[:1] == ["run"] and words[1:2] and words[1] in _PACKAGES:
             words = [word for word in words[1:] if word != "--"]
@@ -6218,7 +6120,7 @@ def ralph_guard_script_walk():
     _m = _module("ralph.guard.limits"); MAX_TEXT_CHARS = _m["MAX_TEXT_CHARS"]; TOO_LONG = _m["TOO_LONG"]; TooComplex = _m["TooComplex"]
     _m = _module("ralph.guard.marks"); UNKNOWN = _m["UNKNOWN"]
     _m = _module("ralph.guard.options"); base_name = _m["base_name"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.places"); is_secret_file = _m["is_secret_file"]; is_startup_file = _m["is_startup_file"]; join_path = _m["join_path"]
+    _m = _module("ralph.guard.places"); is_startup_file = _m["is_startup_file"]; join_path = _m["join_path"]
     _m = _module("ralph.guard.program_lists"); FETCHERS = _m["FETCHERS"]
     _m = _module("ralph.guard.shell.expansion"); expand_text = _m["expand_text"]; expand_words = _m["expand_words"]; origin_of = _m["origin_of"]; output_of_command = _m["output_of_command"]; stdin_text = _m["stdin_text"]
     _m = _module("ralph.guard.shell.output"); output_of_call = _m["output_of_call"]
@@ -6248,10 +6150,8 @@ def ralph_guard_script_walk():
                 _walk_group(walk, command, scope, feed)
             else:
                 words = _walk_simple(walk, command, scope, feed)
-                if secret and words:
-                    refuse_if(check_sending(base_name(words[0]), words[1:]))
-                if packed and words:
-                    refuse_if(check_bulk_sending(base_name(words[0]), words[1:]))
+                refuse_if(check_sending(words) if secret else None)
+                refuse_if(check_bulk_sending(words) if packed else None)
                 secret = secret or reads_secrets(words)
                 packed = packed or packs_files(words)
             if number + 1 < len(pipeline):
@@ -6277,19 +6177,13 @@ def ralph_guard_script_walk():
                 path = expand_text(redirect.target, scope)
                 refuse_if(check_written_file(path, scope.cwd, appends=">>" in redirect.operator))
             elif redirect.operator == "<" and isinstance(command, Simple):
-                words = expand_words(command.words, scope)
                 path = expand_text(redirect.target, scope)
-                if words and is_secret_file(path):
-                    refuse_if(check_sending(base_name(words[0]), words[1:]))
-                if words:
-                    refuse_if(check_sent_input(base_name(words[0]), words[1:], path))
+                refuse_if(check_sent_input(expand_words(command.words, scope), path))
 
     def _walk_simple(walk: Walk, command: Simple, scope: Scope, feed: Feed) -> list[str]:
-        for assignment in command.assignments:
-            for value in assignment.values:
-                _walk_substitutions(walk, value, scope)
-        for word in command.words:
-            _walk_substitutions(walk, word, scope)
+        for word in (*(value for given in command.assignments for value in given.values), *command.words):
+            for script in substituted_scripts(word):
+                walk_script(walk.deeper(), script, scope.copy())
         _walk_redirects(walk, command, scope)
         values = {
             assignment.name: tuple(
@@ -6317,10 +6211,6 @@ def ralph_guard_script_walk():
         if count > 1:
             return expand_words((value,), scope)
         return [expand_text(value, scope)]
-
-    def _walk_substitutions(walk: Walk, word: Word, scope: Scope) -> None:
-        for script in substituted_scripts(word):
-            walk_script(walk.deeper(), script, scope.copy())
 
     def _own_feed(command: Simple, scope: Scope, feed: Feed) -> Feed:
         text = stdin_text(command.redirects, scope)
@@ -6711,8 +6601,6 @@ def ralph_guard_shell_listings():
     _m = _module("ralph.guard.options"); split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
 
     class FindCall(NamedTuple):
-        roots: list[str]
-        deletes: bool
         removed: list[str]
         """What ``-delete`` removes, as patterns: ``./**/*.pyc``."""
         commands: list[list[str]]
@@ -6802,7 +6690,7 @@ def ralph_guard_shell_listings():
             elif word.startswith(INPUT) or (word.startswith("-") and INPUT in word):
                 may_gain = True
             tests.is_negated = False
-        return FindCall(roots or ["."], bool(removed), removed, commands, tests.patterns(), may_gain)
+        return FindCall(removed, commands, tests.patterns(), may_gain)
 
     def _fill_places(command: list[str], patterns: list[str]) -> list[str]:
         filled: list[str] = []
@@ -6832,9 +6720,8 @@ def ralph_guard_shell_listings():
         tests.add_name(name)
         if command and not any("{" in word for word in command):
             command = [*command, "{}"]
-        return FindCall(
-            [], False, [], [_fill_places(command, tests.patterns())] if command else [], tests.patterns(), False
-        )
+        commands = [_fill_places(command, tests.patterns())] if command else []
+        return FindCall([], commands, tests.patterns(), False)
 
     _PGREP_VALUED = words_in("-u -U -g -G -P -t -s -d --euid --uid --parent --pgroup --signal")
 
@@ -6843,7 +6730,7 @@ def ralph_guard_shell_listings():
         options, operands = split_options(arguments)
         if program in ("find", "gfind"):
             find = read_find(arguments)
-            return None if find.commands or find.deletes or "-printf" in arguments else "\n".join(find.listed)
+            return None if find.commands or find.removed or "-printf" in arguments else "\n".join(find.listed)
         if program in ("fd", "fdfind"):
             return None if "-x" in arguments or "-X" in arguments else "\n".join(read_fd(arguments).listed)
         if program == "ls":
