@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 
 SWAPPER = """
 import ctypes, os, sys
@@ -58,12 +58,12 @@ def test_nothing_outside_is_read_copied_written_or_removed(swapped: tuple[Path, 
         assert beneath.read_whole(file, 100, top) in (None, b"own")
         acts: list[Callable[[], None]] = [
             partial(beneath.make_folder, top / "a" / "made", top),
-            partial(beneath.keep_copy, top / "own", file, top, top),
-            partial(beneath.keep_copy, file, top / f"copy{number}", top, top),
-            partial(beneath.move, top / "a" / "victim", top / "taken", top, top),
+            partial(trees.keep_copy, top / "own", file, top, top),
+            partial(trees.keep_copy, file, top / f"copy{number}", top, top),
+            partial(trees.move, top / "a" / "victim", top / "taken", top, top),
             partial(beneath.remove, top / "a" / "victim", top),
-            partial(beneath.remove_tree, top / "a" / "victim", top),
-            partial(beneath.remove_tree, file, top),
+            partial(trees.remove_tree, top / "a" / "victim", top),
+            partial(trees.remove_tree, file, top),
         ]
         for act in acts:
             try:

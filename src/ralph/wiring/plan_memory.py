@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.documents.plan_files import LARGEST_BYTES, write_errors
 from ralph.adapters.files import make_private_folder, real_path
 from ralph.adapters.storage.run_files import load_request
@@ -103,7 +103,7 @@ def _put_aside(file: Path) -> None:
     with write_errors(file):
         aside = file.with_name(file.name + SUPERSEDED)
         beneath.remove(aside, file.parent)
-        beneath.move(file, aside, file.parent, file.parent)
+        trees.move(file, aside, file.parent, file.parent)
 
 
 def _memories(state_folder: Path, folder: Path) -> list[Path]:

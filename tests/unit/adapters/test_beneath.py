@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.beneath import LinkInTheWay
 
 Act = Callable[[Path, Path], object]
@@ -18,16 +16,16 @@ Act = Callable[[Path, Path], object]
 READS: dict[str, Act] = {
     "open_plain": lambda path, top: beneath.open_plain(path, top).close(),
     "read_plain": lambda path, top: beneath.read_plain(path, 100, top),
-    "keep_copy": lambda path, top: beneath.keep_copy(path, top / "copy", top, top),
+    "keep_copy": lambda path, top: trees.keep_copy(path, top / "copy", top, top),
 }
 CHANGES: dict[str, Act] = {
     "status": beneath.status,
     "make_folder": lambda path, top: beneath.make_folder(path / "new", top),
     "remove": beneath.remove,
-    "remove_tree": beneath.remove_tree,
-    "move": lambda path, top: beneath.move(path, top / "copy", top, top),
-    "move there": lambda path, top: beneath.move(top / "own", path.with_name("new"), top, top),
-    "copy there": lambda path, top: beneath.keep_copy(top / "own", path.with_name("new"), top, top),
+    "remove_tree": trees.remove_tree,
+    "move": lambda path, top: trees.move(path, top / "copy", top, top),
+    "move there": lambda path, top: trees.move(top / "own", path.with_name("new"), top, top),
+    "copy there": lambda path, top: trees.keep_copy(top / "own", path.with_name("new"), top, top),
 }
 
 
@@ -94,12 +92,12 @@ def test_a_link_itself_is_seen_copied_moved_and_removed(top: Path) -> None:
     found = beneath.status(top / "away", top)
     assert found is not None
     assert Path(f"/{found.st_mode:o}").name.startswith("12")
-    beneath.keep_copy(top / "away", top / "kept" / "copy", top, top)
+    trees.keep_copy(top / "away", top / "kept" / "copy", top, top)
     assert (top / "kept" / "copy").readlink() == top.parent / "outside"
-    beneath.move(top / "relative", top / "moved", top, top)
+    trees.move(top / "relative", top / "moved", top, top)
     assert (top / "moved").is_symlink()
     for name in ("away", "moved", "up"):
-        beneath.remove_tree(top / name, top)
+        trees.remove_tree(top / name, top)
         assert not os.path.lexists(top / name)
     assert (top.parent / "outside" / "file").read_text() == "secret"
 
@@ -123,36 +121,15 @@ def test_content_is_read_written_and_removed_where_there_is_no_link(top: Path) -
     assert beneath.status(top / "a" / "none", top) is None
     assert beneath.status(top / "own" / "none", top) is None
     with pytest.raises(FileExistsError):
-        beneath.move(top / "own", top / "a", top, top)
-    beneath.move(top / "a", top / "moved" / "a", top, top)
+        trees.move(top / "own", top / "a", top, top)
+    trees.move(top / "a", top / "moved" / "a", top, top)
     assert (top / "moved" / "a" / "b" / "file").read_text() == "text"
     (top / "moved" / "a").chmod(0o500)
     (top / "moved" / "a" / "b").chmod(0)
-    beneath.remove_tree(top / "moved", top)
+    trees.remove_tree(top / "moved", top)
     assert not (top / "moved").exists()
-    beneath.remove_tree(top / "moved", top)
+    trees.remove_tree(top / "moved", top)
     beneath.remove(top / "moved", top)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs files of two users")
-def test_what_another_user_keeps_in_a_folder_does_not_keep_the_rest() -> None:
-    nobody = 65534
-    with TemporaryDirectory() as folder:
-        top = Path(folder)
-        around = [f"tree/{number}" for number in range(10)]  # whatever comes first
-        for name in ("", "tree", *around[:5], "tree/theirs", *around[5:]):
-            (top / name).mkdir(exist_ok=True)
-            (top / name / "file").write_text("text")
-            if name != "tree/theirs":
-                os.chown(top / name, nobody, nobody)
-        os.seteuid(nobody)
-        try:
-            with pytest.raises(PermissionError):
-                beneath.remove_tree(top / "tree", top)
-        finally:
-            os.seteuid(0)
-        left = sorted(str(path.relative_to(top)) for path in top.rglob("*"))
-        assert left == ["file", "tree", "tree/theirs", "tree/theirs/file"]
 
 
 def test_a_folder_that_may_only_be_searched_can_be_on_the_way(top: Path) -> None:
@@ -176,25 +153,3 @@ def test_descriptors_are_closed(top: Path) -> None:
     beneath.list_names(top, top)
     beneath.read_whole(top / "own", 10, top)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
-def test_folders_that_are_nested_without_end_are_no_crash(top: Path) -> None:
-    here = os.open(top, os.O_RDONLY)
-    try:
-        for _ in range(1_500):
-            os.mkdir("d", dir_fd=here)
-            deeper = os.open("d", os.O_RDONLY, dir_fd=here)
-            os.close(here)
-            here = deeper
-    finally:
-        os.close(here)
-    with suppress(OSError):  # "its folders are nested too deeply", unless this Python goes that deep
-        beneath.remove_tree(top / "d", top)
-    for _ in range(50):  # so that whoever cleans up can
-        if not (top / "d").exists():
-            break
-        (top / "d").rename(top / "gone")
-        inner = top / "gone" / Path(*["d"] * 40)
-        if inner.exists():
-            inner.rename(top / "d")
-        beneath.remove_tree(top / "gone", top)

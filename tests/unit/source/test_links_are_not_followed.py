@@ -1,4 +1,5 @@
-"""Whatever an agent may have put a link in the way of is read, written and removed through ``adapters/beneath.py``."""
+"""Whatever an agent may have put a link in the way of is read, written and removed through ``adapters/beneath.py`` and
+``adapters/trees.py``."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ FUNCTIONS = {
     *("symlink", "link", "chmod", "rmtree", "move", "copy", "copy2", "copyfile", "copytree"),
 }
 """Of ``os`` and ``shutil``."""
-CAREFUL = ("beneath", "files", "self", "store", "hub")
+CAREFUL = ("beneath", "trees", "files", "self", "store", "hub")
 OWN = "what is ralph's own: it came with the package"
 MINE = "in the run's folder, which no sandboxed agent can write, made by ralph just before"
 NAMED = "what the user named on the command line"

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_private_folder, real_path
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker
 from ralph.domain.plan.document import LARGEST_CHARS
@@ -121,7 +121,7 @@ class PlanFiles:
             make_private_folder(self.aside)
             copies = (self.aside / f"{number:03}_{name}" for number in count(1))
             copy = next(path for path in copies if beneath.status(path, self.aside) is None)
-            beneath.keep_copy(file, copy, beneath.ROOT, self.aside)
+            trees.keep_copy(file, copy, beneath.ROOT, self.aside)
         return str(copy)
 
     def load_trusted(self) -> str | None:
@@ -143,7 +143,7 @@ class PlanFiles:
             if not S_ISDIR(mode_of(self.path) or 0):
                 make_way(self.path)
                 beneath.make_folder(self.path)
-            beneath.open_up(self.path)
+            trees.open_up(self.path)
             if not S_ISREG(mode_of(target) or 0):
                 make_way(target)
             self.write(target, content)
@@ -174,7 +174,7 @@ def make_way(path: Path) -> None:
         beneath.remove(path)
         return
     others = (path.with_name(f"{path.name}.displaced-{number}") for number in count(1))
-    beneath.move(path, next(other for other in others if beneath.status(other) is None))
+    trees.move(path, next(other for other in others if beneath.status(other) is None))
 
 
 def write_marker(root: Path, marker: ActiveMarker, write: Write) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.signals.folder_watch import FolderWatch
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.supervision.task_folder import rejected_name
@@ -43,7 +43,7 @@ class DoneFile:
         try:
             taken = set(beneath.list_names(self.path.parent))
             aside = self.path.with_name(rejected_name(taken))
-            beneath.move(self.path, aside)
+            trees.move(self.path, aside)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.storage.connection import maintain
 from ralph.adapters.storage.database import open_database, store_errors
 from ralph.adapters.storage.places import run_folder
@@ -42,7 +42,7 @@ def remove_run(state_folder: Path, run_id: str) -> None:
     """The caller knows that the run is over. Raises StoreError and keeps the rows if the folder stays."""
     folder, path = run_folder(state_folder, run_id), state_folder / "ralph.db"
     try:
-        beneath.remove_tree(folder, state_folder)  # the target of a link is not ours
+        trees.remove_tree(folder, state_folder)  # the target of a link is not ours
     except OSError as error:
         message = f"cannot remove {error.filename or folder}: {error.strerror or error}"
         raise StoreError(message, hint="The run is kept in the record.") from error

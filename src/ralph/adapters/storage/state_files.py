@@ -15,7 +15,7 @@ from pathlib import Path
 from time import gmtime, strftime
 from typing import Generic, TypeVar
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_state_folder
 from ralph.domain.loop.events import IterationStarted, LoopEvent, RunEnded
 from ralph.domain.promise.loop_state import (
@@ -140,7 +140,7 @@ class StateFile(Generic[T]):
             number += 1
             aside = self.path.with_name(f"{self.path.name}.corrupt-{time}-{number}")
         try:
-            beneath.move(self.path, aside)
+            trees.move(self.path, aside)
         except FileNotFoundError:  # another process was faster, and reports it
             return
         self._report(

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from stat import S_ISDIR
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.files import NotPlain, real_path
 from ralph.domain.proof.protection import is_read_from_below
 
@@ -170,7 +170,7 @@ def _copy(top: Path, path: str, place: Path, signature: str) -> bool:
             beneath.make_link(target, source.parent / link if link else source, place)
         return True
     try:
-        beneath.copy(source, target, top, place)
+        trees.copy(source, target, top, place)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
         return signature == _signature(source, top)
     except (FileNotFoundError, PermissionError, beneath.LinkInTheWay, NotPlain):

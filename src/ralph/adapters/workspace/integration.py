@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.repository_lock import lock_folder
@@ -140,7 +140,7 @@ class Integration:
         git = self._git.at(path)
         index = git.root / (await git.must("rev-parse", "--git-path", "index")).out.rstrip("\n")
         beneath.remove(self._index, self._index.parent)
-        beneath.copy(index, self._index, index.parent, self._index.parent)
+        trees.copy(index, self._index, index.parent, self._index.parent)
         try:
             if wrong := await verify(place):
                 return wrong

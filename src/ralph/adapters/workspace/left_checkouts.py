@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.files import open_own
 
 
@@ -34,10 +34,10 @@ def _remove_left(folder: Path, runs: Path) -> None:
         with open(open_own(folder / "lock"), "ab") as file:  # noqa: PTH123 a descriptor
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for name in left:
-                beneath.remove_tree(folder / name, runs)
+                trees.remove_tree(folder / name, runs)
 
 
 def remove_tree(place: Path) -> None:
     """All of it, as far as it can be removed. Links are removed, not followed."""
     with suppress(OSError):
-        beneath.remove_tree(place, place.parent)
+        trees.remove_tree(place, place.parent)

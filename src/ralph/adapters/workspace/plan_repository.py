@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_private_folder, read_whole, write_private
 from ralph.adapters.git import Git, Ran
 from ralph.adapters.own_output import own_output
@@ -183,7 +183,7 @@ class GitPlanRepository:
         name = path.rstrip("/").replace("/", "__")[-150:]
         if about is None:
             return
-        keep = beneath.move if S_ISDIR(about.st_mode) else beneath.keep_copy  # a repository of its own
+        keep = trees.move if S_ISDIR(about.st_mode) else trees.keep_copy  # a repository of its own
         try:
             make_private_folder(self._aside)
             copies = (folder / f"{number:03}_{name}" for number in count(1))

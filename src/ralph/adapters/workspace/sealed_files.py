@@ -7,7 +7,7 @@ import zlib
 from hashlib import new, sha256
 from pathlib import Path
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.files import write_atomic
 from ralph.errors import GitFailed
 
@@ -71,7 +71,7 @@ def remove_damaged_objects(objects: Path) -> None:
     for folder in (objects / name for name in _names(objects, objects) if len(name) == 2):
         for file in (folder / name for name in _names(folder, objects)):
             if not _is_whole(file):
-                beneath.remove_tree(file, objects)
+                trees.remove_tree(file, objects)
 
 
 def _names(folder: Path, top: Path) -> list[str]:
@@ -97,4 +97,4 @@ def _is_whole(file: Path) -> bool:
 
 def remove(file: Path) -> None:
     """Whatever is in its place."""
-    beneath.remove_tree(file, file.parent)
+    trees.remove_tree(file, file.parent)

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from time import time
 
-from ralph.adapters import beneath
+from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_private_folder, real_path
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.nested_repositories import unsaved_repositories
@@ -186,7 +186,7 @@ class Worktrees:
             beneath.remove_folder(path, self._folder)
         if beneath.status(path, self._folder) is not None:
             aside = next(self._free(f"{path.name}.left-{int(self._now())}"))
-            beneath.move(path, aside, self._folder, self._folder)
+            trees.move(path, aside, self._folder, self._folder)
 
     # --- removing ---
 
@@ -213,14 +213,14 @@ class Worktrees:
         """The folder loses its name at once, so that a kill leaves either all of it or nothing that counts."""
         gone = next(self._free(f"{REMOVED}{path.name}"))
         with contextlib.suppress(FileNotFoundError):
-            beneath.move(path, gone, self._folder, self._folder)
+            trees.move(path, gone, self._folder, self._folder)
         await self._git.run("worktree", "remove", "--force", "--force", str(path))
         await self._delete(gone)
 
     async def _delete(self, folder: Path) -> None:
         """As far as it can be; the rest is tried again by the next run."""
         with contextlib.suppress(OSError):
-            await asyncio.to_thread(beneath.remove_tree, folder, self._folder)
+            await asyncio.to_thread(trees.remove_tree, folder, self._folder)
 
     def _free(self, name: str) -> Iterator[Path]:
         """Names like this one that are not taken."""
@@ -267,7 +267,7 @@ def _move_away(ignored: Sequence[str], source: Path, place: Path, users: Path) -
         if beneath.read_link(file, source) or _is_copy(file, source, users / name, users):
             continue
         make_private_folder(place)
-        beneath.move(file, next(_free(place / name, place)), source, place)
+        trees.move(file, next(_free(place / name, place)), source, place)
         moved.append(name)
     return tuple(moved)
 
