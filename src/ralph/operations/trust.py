@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ralph.domain.text.safe_text import reveal
 from ralph.domain.trust.demand import AGREED_RECORDS, digest_of
 from ralph.domain.trust.demand import Demand as Demand
 from ralph.operations.agreement import inherited, is_waived, not_agreed
@@ -160,24 +159,3 @@ def trust_written(root: Path, document: Mapping[str, object]) -> None:
 
     written = stack([Layer(Origin(SETTINGS_FILE), document)])
     agree(root, demands_of(written, Sources.read(root, os.environ).own))
-
-
-def demand_lines(standing: Standing) -> list[str]:
-    """What a terminal shows, by file; if some was trusted before, the rest is marked."""
-    lines: list[str] = []
-    for source in dict.fromkeys(demand.source for demand in standing.asked):
-        lines.append(reveal(source))
-        for demand in standing.asked:
-            if demand.source == source:
-                mark = "+" if standing.was_trusted and demand in standing.new else " "
-                lines.append(
-                    f"  {mark} {describe(demand)}" + (f"  ({reveal(demand.key)})" if demand.key else "")
-                )
-    return lines
-
-
-def describe(demand: Demand) -> str:
-    """``runs make test``, as one line."""
-    from ralph.domain.trust.shown import shown
-
-    return demand.says or reveal(f"{demand.means} {shown(demand.value)}").rstrip()

@@ -6,13 +6,20 @@ import re
 from collections.abc import Mapping
 
 from ralph.domain.text.masking import mask_text
+from ralph.domain.text.safe_text import reveal
 from ralph.domain.text.secret_names import MASK, looks_secret
+from ralph.domain.trust.demand import Demand
 
 _SYNTAX = "$`;&|<>(){}'\"\\ \t\r\n"
 """Of a shell: a token has none of it."""
 _BETWEEN_COMMANDS = re.compile(r"[;&|()`\n]+")
 _ASSIGNED = re.compile(r"(?:^|\s)[A-Za-z_][A-Za-z0-9_]*=\S*" + re.escape(MASK))
 _TOKEN = re.compile(r"(?=\S*[0-9])[A-Za-z0-9_+-]{16,}=*")
+
+
+def describe(demand: Demand) -> str:
+    """``runs make test``, as one line."""
+    return demand.says or reveal(f"{demand.means} {shown(demand.value)}").rstrip()
 
 
 def shown(value: object) -> str:

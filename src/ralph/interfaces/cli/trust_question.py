@@ -10,7 +10,7 @@ from ralph.errors import StoreError, UntrustedProject
 from ralph.interfaces.cli.options import is_trust_given
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import TextIO
 
@@ -105,14 +105,26 @@ def show(standing: Standing, *, err: bool = True) -> None:
     import click
 
     from ralph.domain.text.safe_text import reveal
-    from ralph.operations.trust import demand_lines
 
     state = "is trusted" if standing.is_trusted else "is not trusted yet"
     if standing.was_trusted and not standing.is_trusted:
         state = "has changed since you trusted it; + is new"
     click.echo(f"{reveal(str(standing.project))} {state}", err=err)
-    for line in demand_lines(standing):
+    for line in _lines(standing):
         click.echo("\n".join(_wrapped(line, sys.stderr if err else sys.stdout)), err=err)
+
+
+def _lines(standing: Standing) -> Iterator[str]:
+    """By file; if some was trusted before, the rest is marked."""
+    from ralph.domain.text.safe_text import reveal
+    from ralph.domain.trust.shown import describe
+
+    for source in dict.fromkeys(demand.source for demand in standing.asked):
+        yield reveal(source)
+        for demand in standing.asked:
+            if demand.source == source:
+                mark = "+" if standing.was_trusted and demand in standing.new else " "
+                yield f"  {mark} {describe(demand)}" + (f"  ({reveal(demand.key)})" if demand.key else "")
 
 
 def _wrapped(line: str, stream: TextIO) -> list[str]:
@@ -152,7 +164,7 @@ def can_ask() -> bool:
 
 def _why(standing: Standing) -> str:
     from ralph.domain.text.safe_text import reveal
-    from ralph.operations.trust import describe
+    from ralph.domain.trust.shown import describe
 
     first, *others = standing.new
     rest = f", and {len(others)} more" if others else ""

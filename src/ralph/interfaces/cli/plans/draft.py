@@ -129,8 +129,8 @@ def _converse(
 def _show(plan: Plan, asks: Sequence[Demand]) -> None:
     from ralph.domain.plan.story import DEFAULT_REVIEW_CAP, estimate_text
     from ralph.domain.text.safe_text import clean_line
+    from ralph.domain.trust.shown import describe
     from ralph.interfaces.cli.plans.status import table
-    from ralph.operations.trust import describe
 
     document = plan.document()
     for line in table(document, cap=DEFAULT_REVIEW_CAP, skip_review=False):
