@@ -18,19 +18,31 @@ from tests.acceptance.conftest import Project
 DONE = "<response>DONE</response>"
 PROMPT = f"Make add() right, then output {DONE}."
 PYTEST = f"{sys.executable} -m pytest -q"
+UNITTEST = f"{sys.executable} -m unittest discover -s tests -t ."
+"""Starts four times as fast; a run starts it six times."""
 WRONG = "def add(a, b):\n    return 0\n"
 RIGHT = "def add(a, b):\n    return a + b\n"
-TEST = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
+TEST = """import unittest
+
+from calc import add
+
+
+class AddTest(unittest.TestCase):
+    def test_add(self):
+        self.assertEqual(add(2, 3), 5)
+"""
+GUTTED = TEST.replace("self.assertEqual(add(2, 3), 5)", "self.assertTrue(True)")
 
 
 @pytest.fixture
 def calc(project: Project) -> Project:
     """A small project whose test fails."""
-    project.settings(agent={"command": "claude"}, guardrails=[{"command": PYTEST}])
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": UNITTEST}])
     write(
         project,
         {
             "calc.py": WRONG,
+            "tests/__init__.py": "",
             "tests/test_calc.py": TEST,
             "conftest.py": "",
             ".gitignore": "__pycache__/\n*.local\n",
@@ -39,6 +51,12 @@ def calc(project: Project) -> Project:
     for arguments in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "start")):
         subprocess.run(["git", *arguments], cwd=project.root, check=True, timeout=60)
     return project
+
+
+@pytest.fixture
+def calc_with_pytest(calc: Project) -> Project:
+    calc.settings(agent={"command": "claude"}, guardrails=[{"command": PYTEST}])
+    return calc
 
 
 def write(project: Project, files: dict[str, str]) -> None:
@@ -54,9 +72,9 @@ def session(**files: str) -> list[dict[str, object]]:
     return [*written, {"say": DONE}]
 
 
-def test_honest_work_is_accepted_with_every_layer_on_record(calc: Project) -> None:
-    calc.agent(session(**{"calc.py": RIGHT, "tests/test_more.py": TEST}))
-    ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+def test_honest_work_is_accepted_with_every_layer_on_record(calc_with_pytest: Project) -> None:
+    calc_with_pytest.agent(session(**{"calc.py": RIGHT, "tests/test_more.py": TEST}))
+    ran = calc_with_pytest.ralph("run", "-p", PROMPT, "-m", "1", check=0)
     assert "clean checkout" in ran.stdout + ran.stderr
     assert "old proof" in ran.stdout + ran.stderr
 
@@ -72,9 +90,9 @@ def test_honest_work_is_accepted_with_every_layer_on_record(calc: Project) -> No
         {"pytest.ini": "[pytest]\ntestpaths = other\n", "other/test_x.py": "def test_x(): pass\n"},
     ],
 )
-def test_a_check_that_was_weakened_proves_nothing(calc: Project, lie: dict[str, str]) -> None:
-    calc.agent(session(**lie))
-    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+def test_a_check_that_was_weakened_proves_nothing(calc_with_pytest: Project, lie: dict[str, str]) -> None:
+    calc_with_pytest.agent(session(**lie))
+    calc_with_pytest.ralph("run", "-p", PROMPT, "-m", "1", check=1)
 
 
 def test_what_is_only_in_the_working_folder_proves_nothing(calc: Project) -> None:
@@ -113,16 +131,16 @@ def test_trust_is_possible(calc: Project) -> None:
     assert not list((calc.root / ".ralph" / "runs").glob("*/proof"))
 
 
-def test_uncommitted_and_new_files_of_the_user_are_part_of_the_work(calc: Project) -> None:
+def test_uncommitted_and_new_files_of_the_user_are_part_of_the_work(calc_with_pytest: Project) -> None:
     write(
-        calc,
+        calc_with_pytest,
         {
             "helper.py": "from calc import add\n",
             "tests/test_calc.py": TEST.replace("calc import", "helper import"),
         },
     )
-    calc.agent(session(**{"calc.py": RIGHT}))
-    calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    calc_with_pytest.agent(session(**{"calc.py": RIGHT}))
+    calc_with_pytest.ralph("run", "-p", PROMPT, "-m", "1", check=0)
 
 
 @pytest.mark.parametrize(
@@ -139,20 +157,22 @@ def test_uncommitted_and_new_files_of_the_user_are_part_of_the_work(calc: Projec
         },
     ],
 )
-def test_a_check_that_can_no_longer_fail_proves_nothing(calc: Project, lie: dict[str, str]) -> None:
-    calc.agent(session(**lie))
-    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+def test_a_check_that_can_no_longer_fail_proves_nothing(
+    calc_with_pytest: Project, lie: dict[str, str]
+) -> None:
+    calc_with_pytest.agent(session(**lie))
+    calc_with_pytest.ralph("run", "-p", PROMPT, "-m", "1", check=1)
 
 
 def test_a_guardrail_in_which_no_canary_shows_is_marked_and_not_denied(calc: Project) -> None:
     calc.settings(
-        agent={"command": "claude"}, guardrails=[{"command": PYTEST}, {"command": "test -f calc.py"}]
+        agent={"command": "claude"}, guardrails=[{"command": UNITTEST}, {"command": "test -f calc.py"}]
     )
     calc.agent(session(**{"calc.py": RIGHT}))
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", "--json", check=0)
     events = [json.loads(line) for line in ran.stdout.splitlines()]
     results = [event["result"] for event in events if event["type"] == "check_ended"]
-    expected = f"probed: {PYTEST}; cannot be probed: test -f calc.py"
+    expected = f"probed: {UNITTEST}; cannot be probed: test -f calc.py"
     found = [one["reason"] for one in results if one["name"].startswith("canary")]
     assert found == [f"{expected} (it passes with a failing test planted)", expected]
     receipt = next((calc.root / ".ralph" / "runs").glob("*/receipt.json")).read_text()
@@ -162,12 +182,12 @@ def test_a_guardrail_in_which_no_canary_shows_is_marked_and_not_denied(calc: Pro
 def test_the_settings_of_every_project_hold_for_a_supervised_run(calc: Project) -> None:
     calc.settings(
         agent={"command": "claude"},
-        guardrails=[{"command": PYTEST}],
+        guardrails=[{"command": UNITTEST}],
         scm={"command": "git", "tasks": ["commit"]},
     )
     calc.agent([{"run": 'echo done > "$TASK_FOLDER/DONE"'}])
     ran = calc.ralph("supervise", "-p", "write DONE", "--max-restarts", "1", check=1)
-    assert f"guardrail: {PYTEST} (.ralph/settings.json)" in ran.stderr
+    assert f"guardrail: {UNITTEST} (.ralph/settings.json)" in ran.stderr
     assert "scm is not used" in ran.stderr
     assert "DONE was denied by" in ran.stderr
 
@@ -187,7 +207,7 @@ HIDDEN = {
 def test_what_is_committed_is_what_was_judged(calc: Project, way: str) -> None:
     calc.settings(
         agent={"command": "claude"},
-        guardrails=[{"command": PYTEST}],
+        guardrails=[{"command": UNITTEST}],
         scm={"command": "git", "tasks": ["commit"]},
     )
     files = {"calc.py": "from helper import add\n", "helper.py": RIGHT, "note.txt": "x"}
@@ -199,7 +219,7 @@ def test_what_is_committed_is_what_was_judged(calc: Project, way: str) -> None:
 def test_honest_work_is_committed(calc: Project) -> None:
     calc.settings(
         agent={"command": "claude"},
-        guardrails=[{"command": PYTEST}],
+        guardrails=[{"command": UNITTEST}],
         scm={"command": "git", "tasks": ["commit"]},
     )
     write(calc, {"mine.txt": "untracked before the run"})
@@ -214,10 +234,10 @@ def test_honest_work_is_committed(calc: Project) -> None:
 def test_what_nobody_has_looked_at_is_not_committed(calc: Project) -> None:
     calc.settings(
         agent={"command": "claude"},
-        guardrails=[{"command": PYTEST}],
+        guardrails=[{"command": UNITTEST}],
         scm={"command": "git", "tasks": ["commit"]},
     )
-    bent = {"write": {"path": "tests/test_calc.py", "content": TEST.replace("== 5", "== 0")}}
+    bent = {"write": {"path": "tests/test_calc.py", "content": TEST.replace("3), 5)", "3), 0)")}}
     right = {"write": {"path": "calc.py", "content": RIGHT}}
     quiet = {"say": "still working"}
     calc.agent(
@@ -239,13 +259,13 @@ def test_what_nobody_has_looked_at_is_not_committed(calc: Project) -> None:
 def test_a_commit_that_was_taken_back_in_the_files_alone_is_not_pushed(calc: Project) -> None:
     calc.settings(
         agent={"command": "claude"},
-        guardrails=[{"command": PYTEST}],
+        guardrails=[{"command": UNITTEST}],
         scm={"command": "git", "tasks": ["push origin main"]},
     )
     remote = calc.root.parent / "remote.git"
     calc.git("clone", "-q", "--bare", ".", str(remote))
     calc.git("remote", "add", "origin", str(remote))
-    bend = "sed -i.bak s/==.5/==0/ tests/test_calc.py; git commit -qam bent; mv tests/test_calc.py.bak tests/test_calc.py"
+    bend = "sed -i.bak 's/3), 5/3), 0/' tests/test_calc.py; git commit -qam bent; mv tests/test_calc.py.bak tests/test_calc.py"
     calc.agent(
         [{"write": {"path": "calc.py", "content": RIGHT}}, {"run": bend}, {"say": "still working"}],
         [{"run": "git checkout -q HEAD~ -- tests; git commit -qam undone; echo x > note.txt"}, {"say": DONE}],
@@ -289,11 +309,13 @@ def test_a_check_that_the_worker_was_asked_to_write_is_believed_and_told(project
     assert "unchanged" not in said
 
 
-def test_a_test_that_a_guardrail_names_may_be_new_among_others(calc: Project) -> None:
+def test_a_test_that_a_guardrail_names_may_be_new_among_others(calc_with_pytest: Project) -> None:
     named = f"{PYTEST} tests/test_new.py"
-    calc.settings(agent={"command": "claude"}, guardrails=[{"command": PYTEST}, {"command": named}])
-    calc.agent(session(**{"calc.py": RIGHT, "tests/test_new.py": NEW_TEST}))
-    calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
+    calc_with_pytest.settings(
+        agent={"command": "claude"}, guardrails=[{"command": PYTEST}, {"command": named}]
+    )
+    calc_with_pytest.agent(session(**{"calc.py": RIGHT, "tests/test_new.py": NEW_TEST}))
+    calc_with_pytest.ralph("run", "-p", PROMPT, "-m", "1", check=0)
 
 
 @pytest.mark.parametrize("has_tests", [True, False], ids=["that cannot be collected", "that are not there"])
@@ -306,9 +328,6 @@ def test_tests_at_the_start_do_not_excuse_a_runner_that_cannot_fail(
     blind = "import _pytest.python\n\n_pytest.python.Function.runtest = lambda self: None\n\n\ndef f():\n    return 0\n"
     project.agent(session(**{"missing.py": blind, "tests/test_f.py": test}))
     project.ralph("run", "-p", PROMPT, "-m", "1", check=1)
-
-
-GUTTED = "def test_add():\n    assert True\n"
 
 
 def ran_and_denied(calc: Project) -> None:
@@ -331,16 +350,18 @@ def test_what_an_unaccepted_run_left_is_not_the_baseline_of_the_next(calc: Proje
     assert "--allow-test-changes" in told
 
 
-def test_a_session_that_claimed_nothing_leaves_nothing_to_the_next_run_either(calc: Project) -> None:
-    calc.agent([{"run": "rm tests/test_calc.py; echo 'def test_x(): pass' > test_x.py"}])
-    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
-    calc.agent(session())
-    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+def test_a_session_that_claimed_nothing_leaves_nothing_to_the_next_run_either(
+    calc_with_pytest: Project,
+) -> None:
+    calc_with_pytest.agent([{"run": "rm tests/test_calc.py; echo 'def test_x(): pass' > test_x.py"}])
+    calc_with_pytest.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    calc_with_pytest.agent(session())
+    calc_with_pytest.ralph("run", "-p", PROMPT, "-m", "1", check=1)
 
 
 def test_what_the_user_changed_after_an_unaccepted_run_is_the_users(calc: Project) -> None:
     ran_and_denied(calc)
-    write(calc, {"tests/test_calc.py": TEST.replace("(2, 3) == 5", "(2, 4) == 6")})
+    write(calc, {"tests/test_calc.py": TEST.replace("add(2, 3), 5", "add(2, 4), 6")})
     calc.agent(session(**{"calc.py": RIGHT}))
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0)
     assert "was not accepted" not in ran.stdout + ran.stderr
@@ -362,7 +383,7 @@ def test_the_next_run_is_told_which_tests_were_bent_and_how_to_put_them_back(cal
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
     (undo,) = set(re.findall(r"`(git apply [^`]+)`", " ".join(ran.stderr.split())))
     assert f"put them back with `{undo}`" in calc.prompt(1)
-    assert "+    assert add(2, 3) == 5" in calc.prompt(1)
+    assert "+        self.assertEqual(add(2, 3), 5)" in calc.prompt(1)
     subprocess.run(shlex.split(undo), cwd=calc.root, check=True, timeout=60)
     assert (calc.root / "tests" / "test_calc.py").read_text() == TEST
     assert not (calc.root / "tests" / "conftest.py").exists()
