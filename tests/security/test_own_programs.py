@@ -255,7 +255,7 @@ def test_where_ralph_itself_runs_from_is_read_only(
     mark = tmp_path / "ESCAPED"
     evil = f"open({str(mark)!r}, 'a').write(__name__)"
     script = f"""
-        for file in .venv/lib/python*/site-packages/ralph/adapters/storage/receipts.py .venv/pyvenv.cfg; do
+        for file in .venv/lib/python*/site-packages/ralph/adapters/storage/run_files.py .venv/pyvenv.cfg; do
             echo "{evil}" >> $file
         done
         echo "import os; {evil}" > .venv/lib/python3.11/site-packages/zz.pth
@@ -272,7 +272,19 @@ def test_where_ralph_itself_runs_from_is_read_only(
     )
     python = str(installed_inside / "bin" / "python")
     ran = subprocess.run(
-        [python, "-m", "ralph", "run", "-p", PROMPT, "--sandbox", "--guardrail", "test -f json.py"],
+        [
+            python,
+            "-m",
+            "ralph",
+            "run",
+            "-p",
+            PROMPT,
+            "-m",
+            "1",
+            "--sandbox",
+            "--guardrail",
+            "test -f json.py",
+        ],
         cwd=confined.root,
         env=environment,
         capture_output=True,
@@ -282,6 +294,7 @@ def test_where_ralph_itself_runs_from_is_read_only(
     )
     assert f"read-only, because ralph itself runs from there: {installed_inside}" in ran.stderr, ran.stderr
     assert (confined.root / "json.py").exists(), ran.stderr
+    assert "run_files.py: Read-only file system" in ran.stdout
     assert not (installed_inside / "bin" / "ls").exists()
     assert not (confined.root / ".venv2").exists()
     assert not mark.exists(), ran.stderr

@@ -485,7 +485,7 @@ def test_a_relative_folder_of_the_clone_is_not_the_users(clone: Path) -> None:
 
 def test_records_that_came_with_a_clone_are_not_continued(clone: Path, tmp_path: Path) -> None:
     """A committed database and its runs: what their requests say would run."""
-    assert ralph(clone, "run", "-p", "x", "--agent", "false", "-m", "1").returncode != 2
+    assert ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1").returncode == 1
     assert not has_run(clone)
     request = next((clone / ".ralph" / "runs").glob("*/request.json"))
     said = json.loads(request.read_text())
@@ -502,14 +502,14 @@ def test_records_that_came_with_a_clone_are_not_continued(clone: Path, tmp_path:
 
 
 def test_what_ralph_wrote_here_is_resumed_without_a_question(clone: Path) -> None:
-    ralph(clone, "run", "-p", "x", "--agent", "false", "-m", "1")
+    ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1")
     ran = ralph(clone, "resume", "-m", "2")
     assert "not trusted" not in ran.stderr
     assert ralph(clone, "trust", "--show").stdout.strip().endswith("asks for nothing")
 
 
 def test_a_link_to_a_sealed_folder_is_no_seal(clone: Path, tmp_path: Path) -> None:
-    ralph(clone, "run", "-p", "x", "--agent", "false", "-m", "1")
+    ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1")
     other = tmp_path / "other"
     other.mkdir()
     (other / ".ralph").symlink_to(clone / ".ralph")
@@ -538,9 +538,10 @@ def test_every_record_that_ralph_acts_on_is_known(clone: Path) -> None:
     ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1", "--profile", "promise")
     ralph(clone, "supervise", "--task", "t", "--max-restarts", "1", "--", "true")
     ralph(clone, "bus", "post", "--project-bus", "hello")
-    ralph(
-        clone, "task", "create", "ONE", "spec", "one", "--outcome", "it is there", "--acceptance", "it works"
-    )
+    done = {"outcome": "it is there", "acceptance_criteria": ["it works"]}
+    (clone / "tasks.json").write_text(json.dumps([{"id": "ONE", "title": "one", "completion": done}]))
+    assert ralph(clone, "task", "add", "-f", "tasks.json").returncode == 0
+    commit(clone)
     ralph(clone, "work", "--agent", "true", "-m", "1")
     ralph(clone, "plan", "run", *AGENT, "--trust")
     written = {entry.name for entry in (clone / ".ralph").iterdir() if not entry.is_symlink()}
@@ -713,7 +714,7 @@ def test_a_plans_commands_are_asked_about(clone: Path) -> None:
     assert "not trusted" not in ralph(clone, "plan", "run", *AGENT).stderr
     plan(clone, "./evil", "./evil --more")
     assert ralph(clone, "plan", "run", *AGENT).returncode == 2
-    assert ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1").returncode != 2
+    assert ralph(clone, "run", "-p", "x", "--agent", "true", "-m", "1").returncode == 1
 
 
 def test_the_command_to_type_names_the_same_project_and_plan(clone: Path, tmp_path: Path) -> None:
