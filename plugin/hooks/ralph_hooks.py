@@ -495,6 +495,18 @@ there. Strings and ``os`` only: importing pathlib alone would cost a hook a quar
                 quoted = len(value) > 1 and value[0] == value[-1] == '"'
                 yield value[1:-1] if quoted else value.partition(" #")[0].partition(" ;")[0].rstrip()
 
+    # --- settings ---
+
+    def own_settings(environ: Mapping[str, str]) -> str:
+        """The user's own settings, for all projects; empty if there is no place for them.
+
+    A relative folder would be one of whatever project this is.
+    """
+        folder = environ.get("XDG_CONFIG_HOME", "")
+        if not folder.startswith("/"):
+            folder = f"{environ.get('HOME', '')}/.config"
+        return f"{folder}/ralph/settings.json" if folder.startswith("/") else ""
+
     # --- worktrees ---
 
     def record_place(workspace: str) -> str:
@@ -7767,6 +7779,7 @@ def ralph_interfaces_hooks_guard_hook():
     import json
     from typing import TYPE_CHECKING
 
+    _m = _module("ralph.config.project_search"); own_settings = _m["own_settings"]
     _m = _module("ralph.guard.guard"); judge = _m["judge"]
     _m = _module("ralph.guard.judgement"); GuardRules = _m["GuardRules"]
     _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; settings_of = _m["settings_of"]
@@ -7791,7 +7804,7 @@ def ralph_interfaces_hooks_guard_hook():
 
     A project may tighten what the user chose, and loosen it once the user trusts it.
     """
-        own = _guard_settings(read_whole(_own_settings(event.environ), LARGEST_SETTINGS))
+        own = _guard_settings(read_whole(own_settings(event.environ), LARGEST_SETTINGS))
         project = settings_of(event.starts[0], event.environ) if event.starts else None
         wanted: dict[str, list[str]] = {}
         for name in SETTINGS if project is not None else ():
@@ -7817,12 +7830,6 @@ def ralph_interfaces_hooks_guard_hook():
 
         demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
         return wanted[key] if is_agreed(project, demand, event.environ) else own
-
-    def _own_settings(environ: Mapping[str, str]) -> str:
-        """As ``ralph`` finds the user's own; a relative folder would be one of the project."""
-        folder = environ.get("XDG_CONFIG_HOME", "")
-        folder = folder if folder.startswith("/") else f"{environ.get('HOME', '')}/.config"
-        return f"{folder}/ralph/settings.json" if folder.startswith("/") else ""
 
     def _guard_settings(data: bytes | None) -> dict[str, list[str]]:
         """The lists as they are written; one with anything but texts is not there."""

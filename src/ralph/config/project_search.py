@@ -131,6 +131,20 @@ def _safe_directories(text: str) -> Iterator[str]:
             yield value[1:-1] if quoted else value.partition(" #")[0].partition(" ;")[0].rstrip()
 
 
+# --- settings ---
+
+
+def own_settings(environ: Mapping[str, str]) -> str:
+    """The user's own settings, for all projects; empty if there is no place for them.
+
+    A relative folder would be one of whatever project this is.
+    """
+    folder = environ.get("XDG_CONFIG_HOME", "")
+    if not folder.startswith("/"):
+        folder = f"{environ.get('HOME', '')}/.config"
+    return f"{folder}/ralph/settings.json" if folder.startswith("/") else ""
+
+
 # --- worktrees ---
 
 

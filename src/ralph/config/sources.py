@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ralph.config.kinds import Kind, Named, Nullable, Table, Variables, camel
+from ralph.config.project_search import own_settings
 from ralph.config.schema import SETTINGS
 from ralph.domain.text.reader import KeyPath, Problem, nearest
 from ralph.domain.text.strict_json import BadJson, parse_json
@@ -125,14 +126,8 @@ def _mark(
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """The user's own settings, for all projects. A relative folder would be one of whatever project this is."""
-    folder = environ.get("XDG_CONFIG_HOME", "")
-    if not folder.startswith("/"):
-        home = environ.get("HOME", "")
-        if not home.startswith("/"):
-            return None
-        folder = f"{home}/.config"
-    return Path(folder, "ralph", "settings.json")
+    file = own_settings(environ)
+    return Path(file) if file else None
 
 
 def user_label(file: Path, environ: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from ralph.config.project_search import own_settings
 from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardRules
 from ralph.interfaces.hooks.places import STATE_FOLDER, settings_of
@@ -12,8 +13,6 @@ from ralph.interfaces.hooks.protocol import deny
 from ralph.operations.atomic_files import read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ralph.interfaces.hooks.protocol import Answer, HookEvent
 
 SETTINGS = ("settings.json", "settings.local.json")
@@ -36,7 +35,7 @@ def rules_for(event: HookEvent) -> GuardRules:
 
     A project may tighten what the user chose, and loosen it once the user trusts it.
     """
-    own = _guard_settings(read_whole(_own_settings(event.environ), LARGEST_SETTINGS))
+    own = _guard_settings(read_whole(own_settings(event.environ), LARGEST_SETTINGS))
     project = settings_of(event.starts[0], event.environ) if event.starts else None
     wanted: dict[str, list[str]] = {}
     for name in SETTINGS if project is not None else ():
@@ -63,13 +62,6 @@ def _chosen(
 
     demand = Demand("", wanted[key], f"guard.{key}", "", wanted)
     return wanted[key] if is_agreed(project, demand, event.environ) else own
-
-
-def _own_settings(environ: Mapping[str, str]) -> str:
-    """As ``ralph`` finds the user's own; a relative folder would be one of the project."""
-    folder = environ.get("XDG_CONFIG_HOME", "")
-    folder = folder if folder.startswith("/") else f"{environ.get('HOME', '')}/.config"
-    return f"{folder}/ralph/settings.json" if folder.startswith("/") else ""
 
 
 def _guard_settings(data: bytes | None) -> dict[str, list[str]]:
