@@ -7779,10 +7779,9 @@ def ralph_interfaces_hooks_guard_hook():
     import json
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.config.project_search"); own_settings = _m["own_settings"]
     _m = _module("ralph.guard.guard"); judge = _m["judge"]
     _m = _module("ralph.guard.judgement"); GuardRules = _m["GuardRules"]
-    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; settings_of = _m["settings_of"]
+    _m = _module("ralph.interfaces.hooks.places"); STATE_FOLDER = _m["STATE_FOLDER"]; own_settings = _m["own_settings"]; settings_of = _m["settings_of"]
     _m = _module("ralph.interfaces.hooks.protocol"); deny = _m["deny"]
     _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
 
@@ -8073,9 +8072,9 @@ def ralph_interfaces_hooks_places():
     import os
     from typing import TYPE_CHECKING
 
-    _m = _module("ralph.config.project_search"); STATE_FOLDER = _m["STATE_FOLDER"]; climb = _m["climb"]; record_place = _m["record_place"]; search = _m["search"]; stranger_in = _m["stranger_in"]; trusted_owners = _m["trusted_owners"]
+    _m = _module("ralph.config.project_search"); STATE_FOLDER = _m["STATE_FOLDER"]; climb = _m["climb"]; own_settings = _m["own_settings"]; record_place = _m["record_place"]; search = _m["search"]; stranger_in = _m["stranger_in"]; trusted_owners = _m["trusted_owners"]
 
-    __all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_of", "settings_of"]
+    __all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "own_settings", "project_of", "settings_of"]
 
     MARKER = ".ralph-active"
     """As in domain/plan/active_marker, which a mere look need not import."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ralph.config.project_search import own_settings
 from ralph.guard.guard import judge
 from ralph.guard.judgement import GuardRules
-from ralph.interfaces.hooks.places import STATE_FOLDER, settings_of
+from ralph.interfaces.hooks.places import STATE_FOLDER, own_settings, settings_of
 from ralph.interfaces.hooks.protocol import deny
 from ralph.operations.atomic_files import read_whole
 

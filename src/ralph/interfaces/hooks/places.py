@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ralph.config.project_search import (
     STATE_FOLDER,
     climb,
+    own_settings,
     record_place,
     search,
     stranger_in,
@@ -19,7 +20,7 @@ from ralph.config.project_search import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "project_of", "settings_of"]
+__all__ = ["MARKER", "STATE_FOLDER", "nearest_with", "own_settings", "project_of", "settings_of"]
 
 MARKER = ".ralph-active"
 """As in domain/plan/active_marker, which a mere look need not import."""
