@@ -239,6 +239,42 @@ for _ in range(2500):
     assert sandboxed.shell("rm -rf .git/modules; echo goes on") == "goes on\n"
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "ln -s {outside} .git/objects/info/commit-graph",
+        "ln -s {outside} .git/objects/pack/multi-pack-index",
+        "mkdir -p .git/objects/ab; ln -s {outside} .git/objects/ab/cdef",
+        "mkdir -p .git/refs/objects; ln -s {outside} .git/refs/remotes",
+        "mkdir -p .git/logs/refs/objects .git/logs/refs/remotes; ln -s {outside} .git/logs/refs/remotes/origin",
+        "ln -s {outside} .git/lfs",
+        "mkfifo .git/objects/info/alternates",
+    ],
+)
+def test_nothing_but_files_and_folders_stays_anywhere_in_gits_folder(
+    sandboxed: Sandboxed, tmp_path: Path, script: str
+) -> None:
+    traps = GitTraps(sandboxed.workspace, sandboxed.reports.append)
+    traps.remove()
+    sandboxed.shell(script.format(outside=tmp_path))
+    traps.remove()
+    assert len(sandboxed.reports) == 1
+    assert traps.found() == []
+    odd = [
+        path for path in (sandboxed.workspace / ".git").rglob("*") if not path.is_dir() and not path.is_file()
+    ]
+    assert odd == []
+    assert not any(path.is_symlink() for path in (sandboxed.workspace / ".git").rglob("*"))
+
+
+def test_folders_that_are_nested_without_end_are_removed(sandboxed: Sandboxed) -> None:
+    traps = GitTraps(sandboxed.workspace, sandboxed.reports.append)
+    sandboxed.python("import os\nos.chdir('.git/refs')\nfor _ in range(500): os.mkdir('d'); os.chdir('d')")
+    traps.remove()
+    assert "removed" in sandboxed.reports[0]
+    assert len([*(sandboxed.workspace / ".git" / "refs").rglob("d")]) <= 101
+
+
 def test_what_git_and_its_users_make_is_no_trap(sandboxed: Sandboxed, tmp_path: Path) -> None:
     git(sandboxed.workspace, "worktree", "add", "-q", "-b", "commondir", str(tmp_path / "tree"))
     git(sandboxed.workspace, "gc", "-q")

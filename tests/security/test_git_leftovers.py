@@ -67,6 +67,45 @@ def test_a_rebase_of_the_users_own_keeps_its_commands(confined: Project) -> None
     assert (confined.root / "mine").exists()
 
 
+BEGUN = "git checkout -q -b side HEAD~1; echo other > two; git add two; git commit -q -m side"
+UNFINISHED = {
+    "rebase": ("git rebase -q main", ".git/rebase-merge/strategy", "x/y", "rebase --skip"),
+    "applied rebase": ("git rebase -q --apply main", ".git/rebase-apply/apply-opt", "'--unsafe-paths'", "rebase --skip"),
+    "cherry-pick": ("git cherry-pick main side", ".git/sequencer/opts", "[options]\n\tstrategy = x/y\n", "cherry-pick --skip"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", UNFINISHED)
+def test_an_unfinished_operation_keeps_nothing_but_data(
+    confined: Project, tmp_path: Path, operation: str
+) -> None:
+    begin, file, content, finish = UNFINISHED[operation]
+    mark = tmp_path / "ESCAPED"
+    script = f"""
+        {BEGUN}
+        {begin}
+        mkdir git-merge-x; printf '#!/bin/sh\ntouch {mark}; exit 1\n' > git-merge-x/y; chmod +x git-merge-x/y
+        printf "%s" "{content}" > {file} && touch was-there
+    """
+    ran = run(confined, script)
+    assert (confined.root / "was-there").exists()
+    assert f"removed {Path(file).name} from git's folder" in ran.stderr
+    assert not (confined.root / file).exists()
+    git(confined, *finish.split())
+    assert not mark.exists()
+
+
+def test_the_strategy_of_a_rebase_of_the_users_own_is_put_back(confined: Project) -> None:
+    for command in BEGUN.split("; "):
+        subprocess.run(command, cwd=confined.root, shell=True, check=True)
+    assert git(confined, "rebase", "-q", "-s", "resolve", "main").returncode != 0
+    strategy = confined.root / ".git" / "rebase-merge" / "strategy"
+    was = strategy.read_bytes()
+    ran = run(confined, "printf x/y > .git/rebase-merge/strategy")
+    assert "put back strategy" in ran.stderr
+    assert strategy.read_bytes() == was
+
+
 def test_what_the_user_does_in_another_worktree_meanwhile_is_left_alone(
     confined: Project, tmp_path: Path
 ) -> None:
@@ -129,6 +168,20 @@ def test_hooks_and_included_files_of_the_users_own_configuration_are_read_only(
     git(confined, "commit", "--allow-empty", "-m", "mine")
     assert not mark.exists()
     assert f"runs outside, though the agent can change it: {confined.root}/tool" in ran.stderr
+
+
+def test_a_git_folder_that_the_agent_closed_is_open_again(confined: Project) -> None:
+    run(confined, "chmod 000 .git")
+    assert git(confined, "status").returncode == 0
+
+
+def test_more_worktrees_than_can_be_protected_are_refused_by_name(confined: Project) -> None:
+    for number in range(1001):
+        (confined.root / ".git" / "worktrees" / str(number)).mkdir(parents=True)
+    confined.agent([{"say": DONE}])
+    ran = confined.ralph("run", "-p", PROMPT, "--sandbox", "-m", "1", check=2)
+    assert "too many worktrees and submodules" in ran.stderr
+    assert "git worktree prune" in ran.stderr
 
 
 def test_an_agent_can_still_commit_branch_merge_and_rebase(confined: Project) -> None:

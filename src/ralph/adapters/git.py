@@ -16,6 +16,7 @@ from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import GitFailed
 
 SECONDS = 300.0
+SLOW = (3.0, 10.0, 60.0)
 MOST_BYTES = 50_000_000
 """What git may print. More than that is a failure, for whoever reads a list reads all of it."""
 MOST_NEW = 200
@@ -115,23 +116,35 @@ class Git:
             if len(output) > most and not enough.done():
                 enough.set_result(None)
 
-        exit_ = await self._runner.run(
-            Command(
-                own_git(*arguments),
-                self.root,
-                environment={**self._environment, **(environment or {})},
-                stdin=stdin,
-                exact=True,
-            ),
-            timeouts=Timeouts(total=self._seconds),
-            on_output=into or take,
-            on_stderr=lambda chunk: err.add(chunk.decode(errors="replace")),
-            stop=enough,
-        )
+        watch = asyncio.create_task(self._watch())
+        try:
+            exit_ = await self._runner.run(
+                Command(
+                    own_git(*arguments),
+                    self.root,
+                    environment={**self._environment, **(environment or {})},
+                    stdin=stdin,
+                    exact=True,
+                ),
+                timeouts=Timeouts(total=self._seconds),
+                on_output=into or take,
+                on_stderr=lambda chunk: err.add(chunk.decode(errors="replace")),
+                stop=enough,
+            )
+        finally:
+            watch.cancel()
         if len(output) > most:
             return Ran(None, bytes(output[:most]), f"it printed more than {most:,} bytes", is_cut=True)
         code = exit_.code if exit_.ending is Ending.EXITED else None
         return Ran(code, bytes(output), exit_.error or err.text().strip())
+
+    async def _watch(self) -> None:
+        """A git that takes long may be waiting at a pipe where it expects a file."""
+        for seconds in SLOW:
+            await asyncio.sleep(seconds)
+            from ralph.adapters.git_pipes import release_pipes
+
+            await asyncio.to_thread(release_pipes, self.root)
 
     async def must(
         self,

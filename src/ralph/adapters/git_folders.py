@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph.adapters.files import expand_home, is_true, read_whole, real_path
 from ralph.domain.text.git_config import parse_git_config
+from ralph.errors import ConfigError
 
 MARKER = ".git"
 WORKTREES = "worktrees"
@@ -31,10 +32,17 @@ class GitFolders:
 
 
 def git_folders(start: Path) -> GitFolders | None:
-    """Of the repository that contains ``start``; None if there is none, or git could not tell either."""
+    """Of the repository that contains ``start``; None if there is none, or git could not tell either.
+
+    Raises ConfigError if it is there, but closed.
+    """
     # Others' folders may be private.
     above = (folder for folder in start.parents if is_true(partial(is_marked, folder)))
-    top = start if is_marked(start) else next(above, None)
+    try:
+        top = start if is_marked(start) else next(above, None)
+    except PermissionError as error:  # an agent may have closed it
+        message = f"{start / MARKER} cannot be examined: permission denied"
+        raise ConfigError(message, hint=f"open it: chmod u+rwx {start / MARKER}") from error
     if top is None:
         return None
     marker = top / MARKER

@@ -19,6 +19,7 @@ from ralph.adapters.processes.yielding import YieldingRunner
 from ralph.config.schema import Settings
 from ralph.domain.loop.profile import Profile
 from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.sandbox.own_git import own_git
 from ralph.engine.ports import Control, ProcessRunner
 from ralph.wiring.agents import needs_of
 from ralph.wiring.launch import Launch
@@ -185,7 +186,7 @@ async def _wary(
     from ralph.adapters.isolation.programs import ask
     from ralph.adapters.isolation.runner import WaryRunner
 
-    _, helpers, _ = await ask(ours(), "git", "--exec-path")
+    _, helpers, _ = await ask(ours(), *own_git("--exec-path"))
     environment = {**own.environment, **safe_git_variables(own.environment, helpers.strip())}
     return WaryRunner(ours(base_environment=environment), confinement.tidy)
 

@@ -1,8 +1,9 @@
 """What an agent leaves in git's own folder that acts at the user's next git command, and is no link and no pipe.
 
-Commands in the list of a rebase run at ``git rebase --continue``; a ``config.worktree`` counts from the first
-``git sparse-checkout set`` on; replaced objects make ``git show`` and ``git push`` speak of different commits. An agent may
-rebase, but whatever of this was not there when the run began goes when its process has ended.
+Commands in the list of a rebase run at ``git rebase --continue``, and so does the strategy that it names; a
+``config.worktree`` counts from the first ``git sparse-checkout set`` on; replaced objects make ``git show`` and ``git push``
+speak of different commits. An agent may rebase, and leave it unfinished, but whatever of this was not there when the run
+began goes when its process has ended. Of an unfinished operation only what is known to be mere data stays.
 """
 
 from __future__ import annotations
@@ -15,9 +16,32 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.git_folders import WORKTREES, GitFolders, git_folders
+from ralph.domain.text.safe_text import clean_line
 
 _LISTS = ("rebase-merge/git-rebase-todo", "sequencer/todo")
 _FILES = ("config.worktree", "info/grafts")
+_DATA = {
+    "rebase-merge": frozenset({
+        "allow_rerere_autoupdate", "amend", "author-script", "autostash", "cdate_is_adate", "current-fixups", "done",
+        "dropped", "drop_redundant_commits", "end", "force-rewritten", "git-rebase-todo", "git-rebase-todo.backup",
+        "head-name", "ignore_date", "interactive", "keep_redundant_commits", "message", "message-fixup", "message-squash",
+        "msgnum", "no-reschedule-failed-exec", "onto", "orig-head", "patch", "quiet", "refs-to-squash",
+        "reschedule-failed-exec", "rewritten-list", "rewritten-pending", "signoff", "squash-onto", "stopped-sha",
+        "update-refs", "verbose",
+    }),
+    "rebase-apply": frozenset({
+        "abort-safety", "applying", "author-script", "autostash", "dirtyindex", "final-commit", "head-name", "info", "keep",
+        "last", "messageid", "msg", "msg-clean", "next", "no-message-id", "onto", "orig-head", "original-commit", "patch",
+        "quiet", "quoted-cr", "rebasing", "rewritten", "scissors", "sign", "threeway", "utf8",
+    }),
+    "sequencer": frozenset({"abort-safety", "head", "todo"}),
+}  # fmt: skip
+_PATCH = re.compile(r"\d{4,}")
+_OPTIONS = "sequencer/opts"
+_HARMLESS_OPTIONS = re.compile(
+    rb"(?:\[options\]\n|\t(?:allow-(?:empty|empty-message|ff|rerere-auto)|default-msg-cleanup|edit|mainline|no-commit"
+    rb"|(?:drop|keep)-redundant-commits|record-origin|signoff) = \w+\n)*"
+)
 _COMMAND = re.compile(rb"[ \t]*(?:exec|x)[ \t]")
 _NAMES = "BISECT_NAMES"  # older gits give it to a shell
 _QUOTED = re.compile(rb"(?:\s*'[^']*')*\s*")
@@ -35,16 +59,15 @@ class GitLeftovers:
         found = git_folders(workspace)
         # Those that are there are read-only for the agent (``git_places``); the user may be rebasing in one.
         self._others = set() if found is None else {*_worktrees(found)} - {found.own}
-        self._known = {str(path) for folder in self._folders() for path in _loose(folder)}
+        self._known = {path: _read(path) for folder in self._folders() for path in _acting(folder)}
         self._commands = {line for folder in self._folders() for line in _commands(folder)}
         self._examined: dict[Path, tuple[int, int, int]] = {}  # packed references may be many megabytes
         self._packed = set() if found is None else {*_replaced_lines(found.common / _PACKED)}
 
     def remove(self) -> None:
         for folder in self._folders():
-            for path in _loose(folder):
-                if str(path) not in self._known:
-                    self._drop(path)
+            for path in _acting(folder):
+                self._put_back(path) if path in self._known else self._drop(path)
             for name in _LISTS:
                 self._without_commands(folder / name)
             if (names := _read(folder / _NAMES)) is not None and not _QUOTED.fullmatch(names):
@@ -59,9 +82,15 @@ class GitLeftovers:
     def _drop(self, path: Path) -> None:
         with contextlib.suppress(OSError):
             path.unlink()
-            self._report(
-                f"removed {path.name} from git's folder: it would have acted at your next git command"
-            )
+            shown = clean_line(os.fsencode(path.name).decode(errors="replace"))
+            self._report(f"removed {shown} from git's folder: it would have acted at your next git command")
+
+    def _put_back(self, path: Path) -> None:
+        was = self._known[path]
+        if was is not None and _read(path) != was:
+            with contextlib.suppress(OSError):
+                beneath.write_atomic(path, was)
+                self._report(f"put back {path.name} in git's folder: the agent changed it")
 
     def _without_commands(self, file: Path) -> None:
         text = _read(file)
@@ -109,8 +138,18 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False)
 
 
-def _loose(folder: Path) -> Iterator[Path]:
+def _acting(folder: Path) -> Iterator[Path]:
     yield from (path for name in _FILES if (path := folder / name).is_file() and not path.is_symlink())
+    for name, data in _DATA.items():
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(folder / name):
+                path = Path(entry.path)
+                if entry.is_file(follow_symlinks=False) and entry.name not in data:
+                    if name == "rebase-apply" and _PATCH.fullmatch(entry.name):
+                        continue
+                    if path == folder / _OPTIONS and _HARMLESS_OPTIONS.fullmatch(_read(path) or b"-"):
+                        continue
+                    yield path
     waiting = [folder / _REPLACED]
     while waiting:
         with contextlib.suppress(OSError):

@@ -30,6 +30,7 @@ from ralph.errors import ConfigError
 
 # Two old ways to name a remote: a push to a repository of the agent would run its hooks.
 _FOLDERS = ("hooks", "branches", "remotes")
+_MOST_PROTECTED = 1000  # each is a mount: a process takes a second to start
 # Of what worktrees share, all that is written for a commit.
 _DATA = ("objects", "refs", "logs", "reftable", "rr-cache", "lfs", "annex")
 
@@ -71,6 +72,12 @@ def git_places(workspace: Path) -> GitPlaces:
     if (hidden := unexamined(common / "config")) is not None:
         message = f"{hidden} cannot be examined: it is too long, no plain file, or one of too many"
         raise ConfigError(message, hint="shorten git's configuration, or use --no-sandbox")
+    if len(readonly) > _MOST_PROTECTED:
+        message = f"{common} holds too many worktrees and submodules to protect each"
+        hint = (
+            "remove those that are not yours (`git worktree prune`; .git/modules), or work in a fresh clone"
+        )
+        raise ConfigError(message, hint=hint)
     readonly += _in_the_project(common / "config", top, common)
     for config in user_configs():  # a relative path there leads into every project
         readonly += (path for path in _in_the_project(config, top) if top in path.parents)

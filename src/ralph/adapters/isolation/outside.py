@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from ralph.adapters.files import expand_home, real_path
 from ralph.adapters.git import GATE
 from ralph.adapters.git_folders import (
     COMMON_DIR,
+    MARKER,
     entries,
     git_folders,
     included,
@@ -23,6 +25,7 @@ from ralph.adapters.git_folders import (
     user_configs,
     without_subsection,
 )
+from ralph.adapters.trees import open_up, remove_tree
 from ralph.domain.sandbox.own_git import RUNS_NOTHING
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError
@@ -36,8 +39,11 @@ _NOT_RUN = frozenset({
 _NO_PROGRAMS = ("branch.", "extensions.", "remote.", "submodule.", "url.", "user.")
 _MOST_REPORTED = 5
 _OBJECTS = "objects"
-# Read-only, or owned by other tools: git itself writes nothing there.
-_NOT_WRITTEN = frozenset({"hooks", "branches", "remotes", "lfs", "annex"})
+_HOOKS = "hooks"  # also a submodule's: nothing is written there
+_NOT_WRITTEN = frozenset({_HOOKS, "branches", "remotes", "annex"})  # read-only, or another tool's
+_LFS = "lfs"  # some keep it elsewhere, for several repositories
+_DEEPEST = 100  # no name of a branch has as many parts
+_SETTLED = 2_000_000_000  # nanoseconds after which every clock has moved on
 _COUNT = "GIT_CONFIG_COUNT"
 _SAFE = {**RUNS_NOTHING, "diff.ignoreSubmodules": "all"}
 
@@ -48,10 +54,15 @@ class GitTraps:
     def __init__(self, workspace: Path, report: Callable[[str], None]) -> None:
         self._workspace = workspace
         self._report = report
+        found = git_folders(workspace)
+        store = None if found is None else found.common / _LFS
+        self._own = {} if store is None or not store.is_symlink() else {str(store): store.readlink()}
+        self._looked: dict[str, tuple[tuple[int, int], list[str]]] = {}
 
     def found(self) -> list[Path]:
         folders = git_folders(self._workspace)
-        return [] if folders is None else sorted({*_traps(folders.common), *_traps(folders.own)})
+        tops = () if folders is None else dict.fromkeys((folders.common, folders.own))
+        return sorted({path for top in tops for path in self._traps(str(top))})
 
     def require_none(self) -> None:
         """Before the agent starts: later it would be unclear who put it there. Raises ConfigError."""
@@ -64,14 +75,52 @@ class GitTraps:
 
     def remove(self) -> None:
         removed: list[Path] = []
+        open_up(self._workspace / MARKER)  # an agent may have closed it, for everyone
         for path in self.found():
             with contextlib.suppress(OSError):
-                path.unlink()
+                remove_tree(path)
                 removed.append(path)
         for path in removed[:_MOST_REPORTED]:
             self._report(f"removed {_shown(path)}: the agent put it where git would have followed it")
         if len(removed) > _MOST_REPORTED:
             self._report(f"removed {len(removed) - _MOST_REPORTED} more files that the agent put there")
+
+    def _traps(self, top: str) -> Iterator[Path]:
+        """Whatever is neither a plain file nor a folder, and folders nested deeper than anyone could walk."""
+        waiting = [(top, 0)]
+        while waiting:
+            folder, depth = waiting.pop()
+            if depth > _DEEPEST:
+                yield Path(folder)
+                continue
+            traps, inner = self._look_into(folder, is_top=depth == 0)
+            yield from traps
+            waiting += ((path, depth + 1) for path in inner)
+
+    def _look_into(self, folder: str, *, is_top: bool) -> tuple[list[Path], list[str]]:
+        """The traps in it, and the folders to go on with. One without any is not read again until it changes."""
+        try:
+            found = os.lstat(folder)
+            version = found.st_ino, found.st_ctime_ns
+            if folder in self._looked and self._looked[folder][0] == version:
+                return [], self._looked[folder][1]
+            entries = [*os.scandir(folder)]
+        except OSError:  # deleted meanwhile, or closed to git as well
+            return [], []
+        is_repository = any(entry.name == _OBJECTS for entry in entries)
+        skipped = _NOT_WRITTEN if is_top else {_HOOKS} if is_repository else frozenset()
+        traps, inner = [], []
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                inner += [entry.path] if entry.name not in skipped else []
+            elif entry.path in self._own and _leads_to(Path(entry.path)) == self._own[entry.path]:
+                continue
+            elif not entry.is_file(follow_symlinks=False) or (is_repository and _leads_away(entry)):
+                traps.append(Path(entry.path))
+        # The files of a repository count, not only their names.
+        if not (traps or is_repository) and time.time_ns() - found.st_ctime_ns > _SETTLED:
+            self._looked[folder] = version, inner
+        return traps, inner
 
 
 def _shown(path: Path) -> str:
@@ -79,37 +128,8 @@ def _shown(path: Path) -> str:
     return clean_line(str(path).encode(errors="surrogateescape").decode(errors="replace"))
 
 
-def _traps(top: Path) -> Iterator[Path]:
-    """Objects are read by their hash only, so only the folders that hold them are examined.
-
-    Not recursive: an agent could nest folders deeper than the stack.
-    """
-    waiting = [str(top)]
-    while waiting:
-        try:
-            entries = [*os.scandir(waiting.pop())]
-        except OSError:  # deleted meanwhile, or its path is too long for git as well
-            continue
-        is_repository = any(entry.name == _OBJECTS for entry in entries)
-        for entry in entries:
-            if is_repository and entry.name in _NOT_WRITTEN:
-                continue
-            if not entry.is_dir(follow_symlinks=False):
-                if not entry.is_file(follow_symlinks=False) or (is_repository and _leads_away(entry)):
-                    yield Path(entry.path)
-            elif entry.name == _OBJECTS:
-                yield from _links(entry.path)
-            else:
-                waiting.append(entry.path)
-
-
 def _leads_away(entry: os.DirEntry[str]) -> bool:
     return entry.name == COMMON_DIR and not leads_to_itself(Path(entry.path))
-
-
-def _links(objects: str) -> Iterator[Path]:
-    with contextlib.suppress(OSError):
-        yield from (Path(entry.path) for entry in os.scandir(objects) if entry.is_symlink())
 
 
 class KeptLinks:

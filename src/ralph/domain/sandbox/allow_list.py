@@ -91,6 +91,9 @@ def matching_rule(rules: Iterable[HostRule], host: str, port: int) -> HostRule |
 def normal_host(host: str) -> str:
     """Lower case, without a final dot. Raises ``ValueError`` for an impossible host."""
     host = host.lower().removesuffix(".")
+    if "%" in host:  # any text may follow
+        message = "names a network interface; write the address without it"
+        raise ValueError(message)
     address = _address(host)
     if address is not None:
         return str(address)

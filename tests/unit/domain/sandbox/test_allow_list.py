@@ -53,6 +53,7 @@ def test_a_rule_permits(rule: str, host: str, port: int, expected: bool) -> None
         ("[::1", "an unclosed bracket"),
         ("münchen.example", "xn--"),
         ("127.1", "not a complete address"),
+        ("[fe80::1%\x1b[31m]", "names a network interface"),
         ("2130706433", "not a complete address"),
         ("a" * 64 + ".com", "is not a host name"),
     ],

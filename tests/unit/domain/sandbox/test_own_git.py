@@ -52,10 +52,10 @@ def test_the_exceptions_are_needed(name: str) -> None:
 
 
 def test_what_a_command_must_not_do_is_said_wherever_it_is_run() -> None:
-    assert own_git("diff", "HEAD")[-6:] == (
-        "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "HEAD",
+    assert own_git("diff", "HEAD")[-7:] == (
+        "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "--ignore-submodules=dirty", "HEAD",
     )  # fmt: skip
     assert own_git("status", "-z")[-3:] == ("status", "--ignore-submodules=dirty", "-z")
-    assert own_git("log")[-3:] == ("log", "--no-ext-diff", "--no-textconv")
+    assert own_git("log")[-4:] == ("log", "--no-ext-diff", "--no-textconv", "--submodule=short")
     assert own_git("add")[-1] == "add"
     assert "core.fsmonitor=false" in own_git("log")
