@@ -14,28 +14,18 @@ STRING = LazyPattern(
     r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
     re.DOTALL,
 )
-_KNOWN_PLACES = (
-    (
-        LazyPattern(
-            r"(?:pathlib\.)?Path\.home\(\)|(?:require\([^)\n]{0,20}\)\.|\w{1,20}\.)?homedir\(\)|\bDir\.home\b|\bprocess\.env\.HOME\b"
-            r"|\$ENV\{['\"]?HOME['\"]?\}|(?:(?:require|__import__)\([^)\n]{0,20}\)\.|\w{1,20}\.)?(?:environ|env|ENV|getenv|fetch|get|_SERVER)"
-            r"(?:\.get|\.fetch)?[\[(]\s*['\"]HOME['\"]\s*[\])]"
-        ),
-        "\ue010",
-    ),
-    (
-        LazyPattern(
-            r"(?:pathlib\.)?Path\.cwd\(\)|(?:os\.)?getcwd\(\)|\bprocess\.cwd\(\)|\bDir\.pwd\b|\b__dirname\b|\b__DIR__\b|\bcwd\(\)"
-        ),
-        "\ue011",
-    ),
-    (
-        LazyPattern(
-            r"(?:tempfile\.)?(?:mkdtemp|gettempdir|TemporaryDirectory)(?:Sync)?\([^)\n]{0,80}\)|(?:\w{1,20}\.)?(?:tmpdir|mktmpdir)\b(?:\(\))?"
-        ),
-        "\ue012",
-    ),
+_HOME = LazyPattern(
+    r"(?:pathlib\.)?Path\.home\(\)|(?:require\([^)\n]{0,20}\)\.|\w{1,20}\.)?homedir\(\)|\bDir\.home\b|\bprocess\.env\.HOME\b"
+    r"|\$ENV\{['\"]?HOME['\"]?\}|(?:(?:require|__import__)\([^)\n]{0,20}\)\.|\w{1,20}\.)?(?:environ|env|ENV|getenv|fetch|get|_SERVER)"
+    r"(?:\.get|\.fetch)?[\[(]\s*['\"]HOME['\"]\s*[\])]"
 )
+_HERE = LazyPattern(
+    r"(?:pathlib\.)?Path\.cwd\(\)|(?:os\.)?getcwd\(\)|\bprocess\.cwd\(\)|\bDir\.pwd\b|\b__dirname\b|\b__DIR__\b|\bcwd\(\)"
+)
+_TEMPORARY = LazyPattern(
+    r"(?:tempfile\.)?(?:mkdtemp|gettempdir|TemporaryDirectory)(?:Sync)?\([^)\n]{0,80}\)|(?:\w{1,20}\.)?(?:tmpdir|mktmpdir)\b(?:\(\))?"
+)
+_KNOWN_PLACES = ((_HOME, "\ue010"), (_HERE, "\ue011"), (_TEMPORARY, "\ue012"))
 """Calls that name a place, and a character in its stead: it may stand within a string or outside."""
 _PLACE_MARKS = {"\ue010": "~", "\ue011": ".", "\ue012": f"{TEMPORARY_FOLDER}/made"}
 _PLACES = str.maketrans(_PLACE_MARKS)

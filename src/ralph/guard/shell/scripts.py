@@ -201,12 +201,10 @@ def _read_loop(cursor: Cursor) -> Simple:
     values: list[Word] = []
     if _IN.match(cursor.text, cursor.at):
         cursor.at += 2
-        while True:
-            skip_blanks(cursor)
-            word = read_word(cursor)
-            if word is None:
-                break
+        skip_blanks(cursor)
+        while (word := read_word(cursor)) is not None:
             values.append(word)
+            skip_blanks(cursor)
     else:
         values.append((Variable("@", True),))
     return Simple((Assignment(name, tuple(values)),), (), ())
@@ -248,16 +246,14 @@ def _read_assignment(cursor: Cursor) -> Assignment | None:
         return Assignment(found[1], (read_word(cursor) or (),), bool(found[3]))
     cursor.at += 1
     values: list[Word] = []
-    while True:
-        skip_blanks_and_newlines(cursor)
+    skip_blanks_and_newlines(cursor)
+    while cursor.at < len(cursor.text) and cursor.peek() != ")":
         word = read_word(cursor)
         if word is None:
-            if cursor.peek() == ")":
-                cursor.at += 1
-                return Assignment(found[1], tuple(values), bool(found[3]))
-            if cursor.at >= len(cursor.text):
-                cursor.is_torn = True
-                return Assignment(found[1], tuple(values), bool(found[3]))
-            cursor.at += 1
-            continue
-        values.append(word)
+            cursor.at += 1  # nothing that a list may hold
+        else:
+            values.append(word)
+        skip_blanks_and_newlines(cursor)
+    cursor.is_torn = cursor.is_torn or cursor.at >= len(cursor.text)
+    cursor.at += 1
+    return Assignment(found[1], tuple(values), bool(found[3]))

@@ -54,16 +54,20 @@ def _read_glob(cursor: Cursor) -> str:
     """``*``, or ``!(keep|that)`` as one piece."""
     start = cursor.at
     cursor.at += 1
-    if cursor.peek() != "(":
-        return cursor.text[start : cursor.at]
+    if cursor.peek() == "(":
+        end = _after_bracket(cursor.text, cursor.at, len(cursor.text))
+        cursor.at = len(cursor.text) if end is None else end
+    return cursor.text[start : cursor.at]
+
+
+def _after_bracket(text: str, start: int, limit: int) -> int | None:
+    """After the bracket that closes the one at ``start``."""
     depth = 0
-    for found in _PARENTHESIS.finditer(cursor.text, cursor.at):
+    for found in _PARENTHESIS.finditer(text, start, limit):
         depth += 1 if found[0] == "(" else -1
         if depth == 0:
-            cursor.at = found.end()
-            return cursor.text[start : cursor.at]
-    cursor.at = len(cursor.text)
-    return cursor.text[start:]
+            return found.end()
+    return None
 
 
 def _read_special(cursor: Cursor, *, quoted: bool) -> list[Part]:
@@ -154,13 +158,9 @@ def is_arithmetic(cursor: Cursor) -> bool:
     """``((`` that a ``))`` closes; ``((a) ; b)`` is a subshell in a subshell."""
     if not cursor.text.startswith("((", cursor.at):
         return False
-    depth = 2
     cursor.nodes += 20
-    for found in _PARENTHESIS.finditer(cursor.text, cursor.at + 2, cursor.at + 2_000):
-        depth += 1 if found[0] == "(" else -1
-        if depth == 1:
-            return cursor.text.startswith(")", found.end())
-    return False
+    end = _after_bracket(cursor.text, cursor.at + 1, cursor.at + 2_000)
+    return end is not None and cursor.text.startswith(")", end)
 
 
 def read_arithmetic(cursor: Cursor) -> Arithmetic:
