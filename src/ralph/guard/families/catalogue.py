@@ -11,7 +11,6 @@ from ralph.guard.families.git import check_git
 from ralph.guard.families.permissions import check_permissions
 from ralph.guard.families.program_table import check_program
 from ralph.guard.families.secrets import check_secrets
-from ralph.guard.families.services import check_services
 from ralph.guard.judgement import Danger
 
 _CHECKS = (
@@ -23,7 +22,6 @@ _CHECKS = (
     check_clients,
     check_containers,
     check_databases,
-    check_services,
 )
 
 

@@ -129,13 +129,6 @@ def _is_too_much(place: Place, *, is_recursive: bool, is_forced: bool, is_torn: 
     return place in (Place.ROOT, Place.SYSTEM, Place.DEVICE, Place.HISTORY)
 
 
-def _check_shred(call: Call) -> Danger | None:
-    _, operands = split_options(call.arguments, ("-n", "-s", "--iterations", "--size"))
-    if operands:
-        return _danger(f"{call.program} destroys {shown_path(operands[0])} beyond recovery", _USE_RM)
-    return None
-
-
 def _check_dd(call: Call) -> Danger | None:
     values = dict(word.split("=", 1) for word in call.arguments if "=" in word)
     path = values.get("of", "")
@@ -225,7 +218,6 @@ _CHECKS: dict[str, Callable[[Call], Danger | None]] = {
     **dict.fromkeys(
         words_in("rm grm rimraf del-cli unlink srm trash del erase rd remove-item ri"), _check_removal
     ),
-    **dict.fromkeys(words_in("shred wipe scrub"), _check_shred),
     **dict.fromkeys(words_in("mv cp ln install rsync gmv gcp"), _check_move),
     "dd": _check_dd,
     "truncate": _check_truncation,

@@ -9,14 +9,15 @@ from ralph.guard.families.call import Call, Words, find_danger, read_rules
 from ralph.guard.judgement import Danger
 from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import EVERYTHING
-from ralph.guard.options import split_options, words_in
-from ralph.guard.places import is_disk
+from ralph.guard.options import split_options, value_of_option, words_in
+from ralph.guard.places import is_disk, is_public_host
 
 
 def check_program(call: Call) -> Danger | None:
     # mkfs.ext4 is mkfs, newfs_msdos is newfs.
     name = "mkfs" if call.program.startswith(("mkfs.", "newfs")) else call.program
-    rules = [rule for rule in _RULES.get(name, ()) if not call.rules.is_off(rule.family)]
+    rules = [*_RULES.get(name, ()), *(_RULES["*"] if call.rules.packs else ())]
+    rules = [rule for rule in rules if not call.rules.is_off(rule.family)]
     if not rules:
         return None
     options, operands = split_options(call.arguments)
@@ -39,7 +40,19 @@ _COMMON = words_in(
 _ERASING = ("erase", "zero", "secureerase", "partition", "reformat")
 """Prefixes of diskutil's verbs."""
 _SYSTEM_TARGET = LazyPattern(r"[^:]+:/(?:(?:etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?)?")
+_DELETING_PATH = LazyPattern(
+    r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones"
+)
+_CLIENT_CODE = LazyPattern(
+    r"\.(?:delete(?:Index|Object|By|_index|_customer)?\w*|cancel|clearObjects|clearIndex)\s*\("
+)
+_TEXT_SHOWERS = words_in("git grep rg sed awk echo cat")
 _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
+
+
+def _deletes_by_http(words: Words) -> bool:
+    method = value_of_option(words.arguments, ("-X", "--request", "--method"))
+    return "DELETE" in (method.upper() if method else "", *words.arguments[:2])
 
 
 def _stops_vital_unit(words: Words) -> bool:
@@ -101,11 +114,19 @@ _CONDITIONS: dict[str, Callable[[Words], object]] = {
     "takes servers out": lambda words: re.search(
         r"(?m)^\s*(?:disable|shutdown|del)\b", words.call.input_text
     ),
+    "deletes by HTTP": _deletes_by_http,
+    "public": lambda words: any(map(is_public_host, words.arguments)),
+    "deleting path": lambda words: any(map(_DELETING_PATH.search, words.arguments)),
+    "client code": lambda words: (
+        words.call.program not in _TEXT_SHOWERS
+        and _CLIENT_CODE.search(" ".join((words.call.program, *words.arguments)))
+    ),
     "settings": lambda words: any(word.startswith("/etc/") for word in words.operands),
 }
 _ADVICE = {
     "ask": "ask the user to do it",
     "image": "work on an image file inside the project",
+    "rm": "remove the file with rm",
     "snapshot": "take a snapshot and ask the user",
     "commit": "commit the work first, or ask the user",
     "dry": "run it with --dry-run first and show the user",
@@ -153,6 +174,7 @@ system :: vssadmin :: has delete :: this deletes the system's backups :: ask
 system :: bcdedit :: has /set|/delete|/deletevalue :: this changes how the system starts :: ask
 system :: reg :: has delete :: this deletes registry keys :: ask
 system :: stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
+files :: shred wipe scrub :: named :: {program} destroys files beyond recovery :: rm
 files :: mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
 files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not -l/--list :: {program} changes the partitions of a disk :: image
 files :: pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
@@ -174,6 +196,10 @@ remote :: scp :: remote pack & system target :: this overwrites system files on 
 remote :: ssh-add :: remote pack & -d :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-add :: remote pack & -D :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-keygen :: remote pack & -R :: this removes a known host :: leave
+services :: curl wget http https xh xhs httpie :: deletes by HTTP & public :: this deletes something through an API :: ask
+services :: curl wget http https xh xhs httpie :: services pack & deletes by HTTP :: this deletes something through an API :: ask
+services :: curl wget http https xh xhs httpie :: services pack & deleting path :: this deletes something through an API :: ask
+services :: * :: services pack & client code :: this deletes a service's data :: ask
 services :: nsupdate :: services pack :: this changes or copies a DNS zone :: ask
 services :: dig :: services pack & has axfr :: this changes or copies a DNS zone :: ask
 services :: socat :: services pack & takes servers out :: this takes servers out of service :: ask
