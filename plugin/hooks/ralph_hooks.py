@@ -2931,7 +2931,6 @@ def ralph_guard_families_catalogue():
     _m = _module("ralph.guard.families.permissions"); check_permissions = _m["check_permissions"]
     _m = _module("ralph.guard.families.program_table"); check_program = _m["check_program"]
     _m = _module("ralph.guard.families.secrets"); check_secrets = _m["check_secrets"]
-    _m = _module("ralph.guard.families.services"); check_services = _m["check_services"]
 
     _CHECKS = (
         check_files,
@@ -2942,7 +2941,6 @@ def ralph_guard_families_catalogue():
         check_clients,
         check_containers,
         check_databases,
-        check_services,
     )
 
     def check_families(call: Call) -> Danger | None:
@@ -3391,12 +3389,6 @@ def ralph_guard_families_files():
             return place in VITAL
         return place in (Place.ROOT, Place.SYSTEM, Place.DEVICE, Place.HISTORY)
 
-    def _check_shred(call: Call) -> Danger | None:
-        _, operands = split_options(call.arguments, ("-n", "-s", "--iterations", "--size"))
-        if operands:
-            return _danger(f"{call.program} destroys {shown_path(operands[0])} beyond recovery", _USE_RM)
-        return None
-
     def _check_dd(call: Call) -> Danger | None:
         values = dict(word.split("=", 1) for word in call.arguments if "=" in word)
         path = values.get("of", "")
@@ -3481,7 +3473,6 @@ def ralph_guard_families_files():
         **dict.fromkeys(
             words_in("rm grm rimraf del-cli unlink srm trash del erase rd remove-item ri"), _check_removal
         ),
-        **dict.fromkeys(words_in("shred wipe scrub"), _check_shred),
         **dict.fromkeys(words_in("mv cp ln install rsync gmv gcp"), _check_move),
         "dd": _check_dd,
         "truncate": _check_truncation,
@@ -3746,13 +3737,14 @@ def ralph_guard_families_program_table():
     _m = _module("ralph.guard.families.call"); Words = _m["Words"]; find_danger = _m["find_danger"]; read_rules = _m["read_rules"]
     _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); EVERYTHING = _m["EVERYTHING"]
-    _m = _module("ralph.guard.options"); split_options = _m["split_options"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.places"); is_disk = _m["is_disk"]
+    _m = _module("ralph.guard.options"); split_options = _m["split_options"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
+    _m = _module("ralph.guard.places"); is_disk = _m["is_disk"]; is_public_host = _m["is_public_host"]
 
     def check_program(call: Call) -> Danger | None:
         # mkfs.ext4 is mkfs, newfs_msdos is newfs.
         name = "mkfs" if call.program.startswith(("mkfs.", "newfs")) else call.program
-        rules = [rule for rule in _RULES.get(name, ()) if not call.rules.is_off(rule.family)]
+        rules = [*_RULES.get(name, ()), *(_RULES["*"] if call.rules.packs else ())]
+        rules = [rule for rule in rules if not call.rules.is_off(rule.family)]
         if not rules:
             return None
         options, operands = split_options(call.arguments)
@@ -3774,7 +3766,18 @@ def ralph_guard_families_program_table():
     _ERASING = ("erase", "zero", "secureerase", "partition", "reformat")
     """Prefixes of diskutil's verbs."""
     _SYSTEM_TARGET = LazyPattern(r"[^:]+:/(?:(?:etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?)?")
+    _DELETING_PATH = LazyPattern(
+        r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones"
+    )
+    _CLIENT_CODE = LazyPattern(
+        r"\.(?:delete(?:Index|Object|By|_index|_customer)?\w*|cancel|clearObjects|clearIndex)\s*\("
+    )
+    _TEXT_SHOWERS = words_in("git grep rg sed awk echo cat")
     _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
+
+    def _deletes_by_http(words: Words) -> bool:
+        method = value_of_option(words.arguments, ("-X", "--request", "--method"))
+        return "DELETE" in (method.upper() if method else "", *words.arguments[:2])
 
     def _stops_vital_unit(words: Words) -> bool:
         return words.verb in ("stop", "disable", "mask") and any(
@@ -3830,11 +3833,19 @@ def ralph_guard_families_program_table():
         "takes servers out": lambda words: re.search(
             r"(?m)^\s*(?:disable|shutdown|del)\b", words.call.input_text
         ),
+        "deletes by HTTP": _deletes_by_http,
+        "public": lambda words: any(map(is_public_host, words.arguments)),
+        "deleting path": lambda words: any(map(_DELETING_PATH.search, words.arguments)),
+        "client code": lambda words: (
+            words.call.program not in _TEXT_SHOWERS
+            and _CLIENT_CODE.search(" ".join((words.call.program, *words.arguments)))
+        ),
         "settings": lambda words: any(word.startswith("/etc/") for word in words.operands),
     }
     _ADVICE = {
         "ask": "ask the user to do it",
         "image": "work on an image file inside the project",
+        "rm": "remove the file with rm",
         "snapshot": "take a snapshot and ask the user",
         "commit": "commit the work first, or ask the user",
         "dry": "run it with --dry-run first and show the user",
@@ -3882,6 +3893,7 @@ system :: vssadmin :: has delete :: this deletes the system's backups :: ask
 system :: bcdedit :: has /set|/delete|/deletevalue :: this changes how the system starts :: ask
 system :: reg :: has delete :: this deletes registry keys :: ask
 system :: stop-computer restart-computer clear-disk format-volume :: always :: {program} stops the machine or destroys its disks :: ask
+files :: shred wipe scrub :: named :: {program} destroys files beyond recovery :: rm
 files :: mkfs mke2fs mkswap newfs wipefs blkdiscard mkntfs format.com :: disk :: {program} erases a disk :: image
 files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not -l/--list :: {program} changes the partitions of a disk :: image
 files :: pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
@@ -3903,6 +3915,10 @@ remote :: scp :: remote pack & system target :: this overwrites system files on 
 remote :: ssh-add :: remote pack & -d :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-add :: remote pack & -D :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-keygen :: remote pack & -R :: this removes a known host :: leave
+services :: curl wget http https xh xhs httpie :: deletes by HTTP & public :: this deletes something through an API :: ask
+services :: curl wget http https xh xhs httpie :: services pack & deletes by HTTP :: this deletes something through an API :: ask
+services :: curl wget http https xh xhs httpie :: services pack & deleting path :: this deletes something through an API :: ask
+services :: * :: services pack & client code :: this deletes a service's data :: ask
 services :: nsupdate :: services pack :: this changes or copies a DNS zone :: ask
 services :: dig :: services pack & has axfr :: this changes or copies a DNS zone :: ask
 services :: socat :: services pack & takes servers out :: this takes servers out of service :: ask
@@ -4054,49 +4070,6 @@ def ralph_guard_families_secrets():
         if found:
             return found[1]
         return word if is_secret_file(word) and program == "curl" else ""
-    return locals()
-
-def ralph_guard_families_services():
-    """Services behind HTTP. By default: deleting on a public host. The pack: any deletion, stopping services, client code."""
-
-    _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
-    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
-    _m = _module("ralph.guard.options"); is_only_asking = _m["is_only_asking"]; value_of_option = _m["value_of_option"]; words_in = _m["words_in"]
-    _m = _module("ralph.guard.places"); is_public_host = _m["is_public_host"]
-
-    _HTTP_CLIENTS = words_in("curl wget http https xh xhs httpie")
-    _PATHS = LazyPattern(
-        r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones"
-    )
-    _CLIENT_CODE = LazyPattern(
-        r"\.(?:delete(?:Index|Object|By|_index|_customer)?\w*|cancel|clearObjects|clearIndex)\s*\("
-    )
-    _TEXT_SHOWERS = words_in("git grep rg sed awk echo cat")
-    _ASK = "ask the user to do it"
-
-    def check_services(call: Call) -> Danger | None:
-        words = call.arguments
-        if is_only_asking(words):
-            return None
-        if call.program in _HTTP_CLIENTS:
-            return _check_request(call)
-        if not call.rules.has_pack("services"):
-            return None
-        if call.program not in _TEXT_SHOWERS and _CLIENT_CODE.search(" ".join((call.program, *words))):
-            return Danger("services", "this deletes a service's data", _ASK)
-        return None
-
-    def _check_request(call: Call) -> Danger | None:
-        words = call.arguments
-        method = value_of_option(words, ("-X", "--request", "--method")) or next(
-            (word for word in words[:2] if word.isupper()), ""
-        )
-        is_strict = call.rules.has_pack("services")
-        if method.upper() == "DELETE" and (is_strict or any(map(is_public_host, words))):
-            return Danger("services", "this deletes something through an API", _ASK)
-        if is_strict and any(_PATHS.search(word) for word in words):
-            return Danger("services", "this deletes or closes something through an API", _ASK)
-        return None
     return locals()
 
 def ralph_guard_git_call():
@@ -5130,28 +5103,18 @@ def ralph_guard_programs_code_paths():
         r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`",
         re.DOTALL,
     )
-    _KNOWN_PLACES = (
-        (
-            LazyPattern(
-                r"(?:pathlib\.)?Path\.home\(\)|(?:require\([^)\n]{0,20}\)\.|\w{1,20}\.)?homedir\(\)|\bDir\.home\b|\bprocess\.env\.HOME\b"
-                r"|\$ENV\{['\"]?HOME['\"]?\}|(?:(?:require|__import__)\([^)\n]{0,20}\)\.|\w{1,20}\.)?(?:environ|env|ENV|getenv|fetch|get|_SERVER)"
-                r"(?:\.get|\.fetch)?[\[(]\s*['\"]HOME['\"]\s*[\])]"
-            ),
-            "\ue010",
-        ),
-        (
-            LazyPattern(
-                r"(?:pathlib\.)?Path\.cwd\(\)|(?:os\.)?getcwd\(\)|\bprocess\.cwd\(\)|\bDir\.pwd\b|\b__dirname\b|\b__DIR__\b|\bcwd\(\)"
-            ),
-            "\ue011",
-        ),
-        (
-            LazyPattern(
-                r"(?:tempfile\.)?(?:mkdtemp|gettempdir|TemporaryDirectory)(?:Sync)?\([^)\n]{0,80}\)|(?:\w{1,20}\.)?(?:tmpdir|mktmpdir)\b(?:\(\))?"
-            ),
-            "\ue012",
-        ),
+    _HOME = LazyPattern(
+        r"(?:pathlib\.)?Path\.home\(\)|(?:require\([^)\n]{0,20}\)\.|\w{1,20}\.)?homedir\(\)|\bDir\.home\b|\bprocess\.env\.HOME\b"
+        r"|\$ENV\{['\"]?HOME['\"]?\}|(?:(?:require|__import__)\([^)\n]{0,20}\)\.|\w{1,20}\.)?(?:environ|env|ENV|getenv|fetch|get|_SERVER)"
+        r"(?:\.get|\.fetch)?[\[(]\s*['\"]HOME['\"]\s*[\])]"
     )
+    _HERE = LazyPattern(
+        r"(?:pathlib\.)?Path\.cwd\(\)|(?:os\.)?getcwd\(\)|\bprocess\.cwd\(\)|\bDir\.pwd\b|\b__dirname\b|\b__DIR__\b|\bcwd\(\)"
+    )
+    _TEMPORARY = LazyPattern(
+        r"(?:tempfile\.)?(?:mkdtemp|gettempdir|TemporaryDirectory)(?:Sync)?\([^)\n]{0,80}\)|(?:\w{1,20}\.)?(?:tmpdir|mktmpdir)\b(?:\(\))?"
+    )
+    _KNOWN_PLACES = ((_HOME, "\ue010"), (_HERE, "\ue011"), (_TEMPORARY, "\ue012"))
     """Calls that name a place, and a character in its stead: it may stand within a string or outside."""
     _PLACE_MARKS = {"\ue010": "~", "\ue011": ".", "\ue012": f"{TEMPORARY_FOLDER}/made"}
     _PLACES = str.maketrans(_PLACE_MARKS)
@@ -7225,12 +7188,10 @@ def ralph_guard_shell_scripts():
         values: list[Word] = []
         if _IN.match(cursor.text, cursor.at):
             cursor.at += 2
-            while True:
-                skip_blanks(cursor)
-                word = read_word(cursor)
-                if word is None:
-                    break
+            skip_blanks(cursor)
+            while (word := read_word(cursor)) is not None:
                 values.append(word)
+                skip_blanks(cursor)
         else:
             values.append((Variable("@", True),))
         return Simple((Assignment(name, tuple(values)),), (), ())
@@ -7269,19 +7230,17 @@ def ralph_guard_shell_scripts():
             return Assignment(found[1], (read_word(cursor) or (),), bool(found[3]))
         cursor.at += 1
         values: list[Word] = []
-        while True:
-            skip_blanks_and_newlines(cursor)
+        skip_blanks_and_newlines(cursor)
+        while cursor.at < len(cursor.text) and cursor.peek() != ")":
             word = read_word(cursor)
             if word is None:
-                if cursor.peek() == ")":
-                    cursor.at += 1
-                    return Assignment(found[1], tuple(values), bool(found[3]))
-                if cursor.at >= len(cursor.text):
-                    cursor.is_torn = True
-                    return Assignment(found[1], tuple(values), bool(found[3]))
-                cursor.at += 1
-                continue
-            values.append(word)
+                cursor.at += 1  # nothing that a list may hold
+            else:
+                values.append(word)
+            skip_blanks_and_newlines(cursor)
+        cursor.is_torn = cursor.is_torn or cursor.at >= len(cursor.text)
+        cursor.at += 1
+        return Assignment(found[1], tuple(values), bool(found[3]))
     return locals()
 
 def ralph_guard_shell_syntax():
@@ -7449,16 +7408,19 @@ def ralph_guard_shell_words():
         """``*``, or ``!(keep|that)`` as one piece."""
         start = cursor.at
         cursor.at += 1
-        if cursor.peek() != "(":
-            return cursor.text[start : cursor.at]
+        if cursor.peek() == "(":
+            end = _after_bracket(cursor.text, cursor.at, len(cursor.text))
+            cursor.at = len(cursor.text) if end is None else end
+        return cursor.text[start : cursor.at]
+
+    def _after_bracket(text: str, start: int, limit: int) -> int | None:
+        """After the bracket that closes the one at ``start``."""
         depth = 0
-        for found in _PARENTHESIS.finditer(cursor.text, cursor.at):
+        for found in _PARENTHESIS.finditer(text, start, limit):
             depth += 1 if found[0] == "(" else -1
             if depth == 0:
-                cursor.at = found.end()
-                return cursor.text[start : cursor.at]
-        cursor.at = len(cursor.text)
-        return cursor.text[start:]
+                return found.end()
+        return None
 
     def _read_special(cursor: Cursor, *, quoted: bool) -> list[Part]:
         """What begins with a backslash, quote, dollar or backtick."""
@@ -7544,13 +7506,9 @@ def ralph_guard_shell_words():
         """``((`` that a ``))`` closes; ``((a) ; b)`` is a subshell in a subshell."""
         if not cursor.text.startswith("((", cursor.at):
             return False
-        depth = 2
         cursor.nodes += 20
-        for found in _PARENTHESIS.finditer(cursor.text, cursor.at + 2, cursor.at + 2_000):
-            depth += 1 if found[0] == "(" else -1
-            if depth == 1:
-                return cursor.text.startswith(")", found.end())
-        return False
+        end = _after_bracket(cursor.text, cursor.at + 1, cursor.at + 2_000)
+        return end is not None and cursor.text.startswith(")", end)
 
     def read_arithmetic(cursor: Cursor) -> Arithmetic:
         """After ``((``, up to ``))``; only what it substitutes matters."""
@@ -8630,7 +8588,6 @@ _MODULES = {
     "ralph.guard.families.permissions": ralph_guard_families_permissions,
     "ralph.guard.families.program_table": ralph_guard_families_program_table,
     "ralph.guard.families.secrets": ralph_guard_families_secrets,
-    "ralph.guard.families.services": ralph_guard_families_services,
     "ralph.guard.git_call": ralph_guard_git_call,
     "ralph.guard.guard": ralph_guard_guard,
     "ralph.guard.judgement": ralph_guard_judgement,
