@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ralph.guard.judgement import Danger, GuardRules
+from ralph.guard.lazy_pattern import LazyPattern
 from ralph.guard.marks import INPUT
 from ralph.guard.options import has_flag
 from ralph.guard.places import Place, place_of
@@ -73,8 +74,9 @@ def read_rules(
 ) -> dict[str, list[Rule]]:
     """A table of lines ``family :: names :: what must be given :: the danger :: the advice``.
 
-    Given, with ``&`` all of it: flags (``-f/--force``), a verb (``stop/disable``), a word anywhere (``has prod|live``), any
-    operand (``named``), nothing (``always``), a pack that is on (``strict pack``), a condition by its name; or ``not`` that.
+    Given, with ``&`` all of it: flags (``-f/--force``), a verb (``stop/disable``), a word anywhere (``has prod|live``), a
+    word that matches (``like ^--del``), any operand (``named``), nothing (``always``), a pack that is on (``strict pack``), a
+    condition by its name; or ``not`` that. Words are compared in lower case.
     """
     rules: dict[str, list[Rule]] = {}
     for line in table.strip().splitlines():
@@ -98,6 +100,9 @@ def _read_condition(text: str, conditions: Mapping[str, Condition]) -> Condition
     if kind == "has":
         wanted = frozenset(rest.split("|"))
         return lambda words: not wanted.isdisjoint(map(str.lower, words.arguments))
+    if kind == "like":
+        pattern = LazyPattern(rest)
+        return lambda words: any(pattern.search(word.lower()) for word in words.arguments)
     if rest == "pack":
         return lambda words: words.call.rules.has_pack(kind)
     names = text.split("/")
