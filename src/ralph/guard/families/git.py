@@ -128,12 +128,9 @@ def _pushes_to_main(words: Words) -> bool:
 
 _CONDITIONS: dict[str, Callable[[Words], object]] = {
     "moves": lambda words: words.operands and words.operands[0] not in ("HEAD", "@"),
-    "now": lambda words: {"--prune=now", "--prune=all"} & set(words.options),
-    "plus": lambda words: any(word.startswith("+") or ":+" in word for word in words.operands),
     "no require": lambda words: "clean.requireforce" in map(str.lower, words.operands) and words.operands[1:],
     "cleans": _cleans,
     "forces checkout": _forces_checkout,
-    "from file": lambda words: any(name.startswith("--pathspec-from-f") for name in _option_names(words)),
     "named files": _checks_out_named_files,
     "paths": _checks_out_paths,
     "discards": _discards_on_switch,
@@ -162,14 +159,14 @@ _ADVICE = {
     "merge": "use git merge, which keeps them",
     "setting": "leave the setting as it is",
 }
-_TABLE = """
+_TABLE = r"""
 git :: reset :: --hard :: git reset --hard discards uncommitted changes :: commit
 git :: reset :: --merge :: git reset --merge discards uncommitted changes :: commit
 git :: reset :: --keep & moves :: git reset --keep takes commits off the branch, and their work out of the files :: soft
 git :: clean :: cleans :: git clean deletes untracked files :: list
 git :: config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
 git :: checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see
-git :: checkout :: from file :: git checkout of paths discards their uncommitted changes :: see
+git :: checkout :: like ^--pathspec-from-f :: git checkout of paths discards their uncommitted changes :: see
 git :: checkout :: named files :: git checkout -- discards uncommitted changes to these files :: see
 git :: checkout :: paths :: git checkout of paths discards their uncommitted changes :: see
 git :: switch :: discards :: git switch --discard-changes discards uncommitted changes :: commit
@@ -178,7 +175,7 @@ git :: push send-pack :: forces push :: git push --force can overwrite other peo
 git :: push send-pack :: --mirror :: git push --mirror deletes branches on the remote :: gently
 git :: push send-pack :: --prune :: git push --prune deletes branches on the remote :: gently
 git :: push send-pack :: deletes there :: this deletes a branch or tag on the remote :: leave
-git :: push send-pack :: plus :: a refspec with + forces the push :: gently
+git :: push send-pack :: like ^\+|:\+ :: a refspec with + forces the push :: gently
 git :: push send-pack :: strict pack & to main :: this pushes to the main branch :: pr
 git :: branch :: -D :: git branch -D can lose commits that are nowhere else :: safely
 git :: branch :: -d/--delete & -f/--force :: git branch -D can lose commits that are nowhere else :: safely
@@ -195,7 +192,7 @@ git :: rebase :: --abort :: aborting a rebase discards what was resolved so far 
 git :: rebase :: strict pack & not --continue & not --skip :: git rebase rewrites commits :: merge
 git :: commit :: strict pack & --amend :: git commit --amend rewrites a commit :: undo
 git :: reflog :: expire/delete & not -n/--dry-run :: without the reflog, lost commits cannot be found again :: gc
-git :: gc :: now :: this deletes commits that could still be recovered :: gc
+git :: gc :: has --prune=now|--prune=all :: this deletes commits that could still be recovered :: gc
 git :: prune :: not -n/--dry-run :: git prune deletes commits that could still be recovered :: gc
 git :: update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
 git :: checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
