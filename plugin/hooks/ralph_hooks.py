@@ -2825,6 +2825,7 @@ def ralph_guard_families_call():
     from typing import NamedTuple
 
     _m = _module("ralph.guard.judgement"); Danger = _m["Danger"]
+    _m = _module("ralph.guard.lazy_pattern"); LazyPattern = _m["LazyPattern"]
     _m = _module("ralph.guard.marks"); INPUT = _m["INPUT"]
     _m = _module("ralph.guard.options"); has_flag = _m["has_flag"]
     _m = _module("ralph.guard.places"); place_of = _m["place_of"]
@@ -2886,8 +2887,9 @@ def ralph_guard_families_call():
     ) -> dict[str, list[Rule]]:
         """A table of lines ``family :: names :: what must be given :: the danger :: the advice``.
 
-    Given, with ``&`` all of it: flags (``-f/--force``), a verb (``stop/disable``), a word anywhere (``has prod|live``), any
-    operand (``named``), nothing (``always``), a pack that is on (``strict pack``), a condition by its name; or ``not`` that.
+    Given, with ``&`` all of it: flags (``-f/--force``), a verb (``stop/disable``), a word anywhere (``has prod|live``), a
+    word that matches (``like ^--del``), any operand (``named``), nothing (``always``), a pack that is on (``strict pack``), a
+    condition by its name; or ``not`` that. Words are compared in lower case.
     """
         rules: dict[str, list[Rule]] = {}
         for line in table.strip().splitlines():
@@ -2910,6 +2912,9 @@ def ralph_guard_families_call():
         if kind == "has":
             wanted = frozenset(rest.split("|"))
             return lambda words: not wanted.isdisjoint(map(str.lower, words.arguments))
+        if kind == "like":
+            pattern = LazyPattern(rest)
+            return lambda words: any(pattern.search(word.lower()) for word in words.arguments)
         if rest == "pack":
             return lambda words: words.call.rules.has_pack(kind)
         names = text.split("/")
@@ -3588,12 +3593,9 @@ def ralph_guard_families_git():
 
     _CONDITIONS: dict[str, Callable[[Words], object]] = {
         "moves": lambda words: words.operands and words.operands[0] not in ("HEAD", "@"),
-        "now": lambda words: {"--prune=now", "--prune=all"} & set(words.options),
-        "plus": lambda words: any(word.startswith("+") or ":+" in word for word in words.operands),
         "no require": lambda words: "clean.requireforce" in map(str.lower, words.operands) and words.operands[1:],
         "cleans": _cleans,
         "forces checkout": _forces_checkout,
-        "from file": lambda words: any(name.startswith("--pathspec-from-f") for name in _option_names(words)),
         "named files": _checks_out_named_files,
         "paths": _checks_out_paths,
         "discards": _discards_on_switch,
@@ -3622,14 +3624,14 @@ def ralph_guard_families_git():
         "merge": "use git merge, which keeps them",
         "setting": "leave the setting as it is",
     }
-    _TABLE = """
+    _TABLE = r"""
 git :: reset :: --hard :: git reset --hard discards uncommitted changes :: commit
 git :: reset :: --merge :: git reset --merge discards uncommitted changes :: commit
 git :: reset :: --keep & moves :: git reset --keep takes commits off the branch, and their work out of the files :: soft
 git :: clean :: cleans :: git clean deletes untracked files :: list
 git :: config :: no require :: without clean.requireForce, git clean deletes untracked files at once :: setting
 git :: checkout :: forces checkout :: git checkout --force discards uncommitted changes :: see
-git :: checkout :: from file :: git checkout of paths discards their uncommitted changes :: see
+git :: checkout :: like ^--pathspec-from-f :: git checkout of paths discards their uncommitted changes :: see
 git :: checkout :: named files :: git checkout -- discards uncommitted changes to these files :: see
 git :: checkout :: paths :: git checkout of paths discards their uncommitted changes :: see
 git :: switch :: discards :: git switch --discard-changes discards uncommitted changes :: commit
@@ -3638,7 +3640,7 @@ git :: push send-pack :: forces push :: git push --force can overwrite other peo
 git :: push send-pack :: --mirror :: git push --mirror deletes branches on the remote :: gently
 git :: push send-pack :: --prune :: git push --prune deletes branches on the remote :: gently
 git :: push send-pack :: deletes there :: this deletes a branch or tag on the remote :: leave
-git :: push send-pack :: plus :: a refspec with + forces the push :: gently
+git :: push send-pack :: like ^\+|:\+ :: a refspec with + forces the push :: gently
 git :: push send-pack :: strict pack & to main :: this pushes to the main branch :: pr
 git :: branch :: -D :: git branch -D can lose commits that are nowhere else :: safely
 git :: branch :: -d/--delete & -f/--force :: git branch -D can lose commits that are nowhere else :: safely
@@ -3655,7 +3657,7 @@ git :: rebase :: --abort :: aborting a rebase discards what was resolved so far 
 git :: rebase :: strict pack & not --continue & not --skip :: git rebase rewrites commits :: merge
 git :: commit :: strict pack & --amend :: git commit --amend rewrites a commit :: undo
 git :: reflog :: expire/delete & not -n/--dry-run :: without the reflog, lost commits cannot be found again :: gc
-git :: gc :: now :: this deletes commits that could still be recovered :: gc
+git :: gc :: has --prune=now|--prune=all :: this deletes commits that could still be recovered :: gc
 git :: prune :: not -n/--dry-run :: git prune deletes commits that could still be recovered :: gc
 git :: update-ref :: -d :: git update-ref -d deletes a branch or tag :: safely
 git :: checkout-index :: -f/--force :: git checkout-index --force overwrites uncommitted changes :: commit
@@ -3763,17 +3765,11 @@ def ralph_guard_families_program_table():
         "node nodejs deno bun ruby php perl go postgres mysqld redis-server chrome chromium firefox code"
     )
     """Names that are too much only with a signal that cannot be handled."""
-    _ERASING = ("erase", "zero", "secureerase", "partition", "reformat")
-    """Prefixes of diskutil's verbs."""
     _SYSTEM_TARGET = LazyPattern(r"[^:]+:/(?:(?:etc|usr|bin|sbin|lib\w*|boot|var|root|sys|dev|opt)(?:/.*)?)?")
-    _DELETING_PATH = LazyPattern(
-        r"_delete_by_query|delete_series|doDelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones"
-    )
     _CLIENT_CODE = LazyPattern(
         r"\.(?:delete(?:Index|Object|By|_index|_customer)?\w*|cancel|clearObjects|clearIndex)\s*\("
     )
     _TEXT_SHOWERS = words_in("git grep rg sed awk echo cat")
-    _POWERFUL_GROUPS = words_in("sudo wheel root admin adm shadow disk")
 
     def _deletes_by_http(words: Words) -> bool:
         method = value_of_option(words.arguments, ("-X", "--request", "--method"))
@@ -3801,9 +3797,6 @@ def ralph_guard_families_program_table():
             names = [word for word in words.operands if word not in _KILL | {"term", "int", "hup"}]
         return any(name.strip(" ^$.*").removesuffix(".exe") in common for name in names)
 
-    def _makes_powerful(words: Words) -> bool:
-        return bool({name for word in words.operands for name in word.split(",")} & _POWERFUL_GROUPS)
-
     def _opens_firewall(words: Words) -> bool:
         flushes = words.has("F") or words.has("X") or words.has(long="flush")
         return flushes or ("-P" in words.options and bool({"drop", "accept"} & set(words.operands)))
@@ -3812,35 +3805,20 @@ def ralph_guard_families_program_table():
         "now": lambda words: not ("--help" in words.options or words.has("c") or words.has(long="show")),
         "vital unit": _stops_vital_unit,
         "everything": _kills_everything,
-        "any name": lambda words: any(word in (".", ".*", "") for word in words.operands),
         "common name": _kills_by_common_name,
         "firewall": _opens_firewall,
-        "off": lambda words: words.operands[-1:] in (["disable"], ["reset"]),
         "replaces": lambda words: words.operands and not words.has("l"),
-        "powerful": _makes_powerful,
-        "remount": lambda words: any("remount" in word for word in words.arguments),
-        "backup": lambda words: words.verb.startswith("delete"),
         "disk": lambda words: any(map(is_disk, words.operands)),
-        "erases disk": lambda words: words.verb.startswith(_ERASING),
-        "erases by option": lambda words: any(
-            "security-erase" in option or "trim-sector" in option for option in words.options
-        ),
-        "drive": lambda words: re.fullmatch(r"[a-z]:", words.verb),
-        "deletes files": lambda words: any(
-            option.startswith(("--del", "--remove-source-files")) for option in words.options
-        ),
         "system target": lambda words: words.operands and _SYSTEM_TARGET.fullmatch(words.operands[-1]),
         "takes servers out": lambda words: re.search(
             r"(?m)^\s*(?:disable|shutdown|del)\b", words.call.input_text
         ),
         "deletes by HTTP": _deletes_by_http,
         "public": lambda words: any(map(is_public_host, words.arguments)),
-        "deleting path": lambda words: any(map(_DELETING_PATH.search, words.arguments)),
         "client code": lambda words: (
             words.call.program not in _TEXT_SHOWERS
             and _CLIENT_CODE.search(" ".join((words.call.program, *words.arguments)))
         ),
-        "settings": lambda words: any(word.startswith("/etc/") for word in words.operands),
     }
     _ADVICE = {
         "ask": "ask the user to do it",
@@ -3854,23 +3832,23 @@ def ralph_guard_families_program_table():
         "own": "end the process that you started, by its number or its whole command line (pkill -f 'node server.js')",
     }
     _RULES = read_rules(
-        """
+        r"""
 system :: shutdown reboot halt poweroff :: now :: {program} stops the machine :: ask
 system :: init telinit :: 0/1/6/s :: this changes the run level and stops the machine :: ask
 system :: systemctl :: poweroff/reboot/halt/kexec/rescue/emergency/suspend/hibernate :: systemctl {verb} stops the machine :: ask
 system :: systemctl :: vital unit :: systemctl {verb} of this unit may lock everyone out :: ask
 system :: kill :: everything :: this kills every process, or the first one :: ask
 system :: pkill killall skill :: -u :: this kills all of a user's processes :: ask
-system :: pkill :: any name :: this kills all of a user's processes :: ask
+system :: pkill :: like ^(?:\.\*?)?$ :: this kills all of a user's processes :: ask
 system :: kill pkill killall skill :: common name :: this kills every program of that name, also those of others :: own
 system :: killall5 :: always :: this kills all processes :: ask
 system :: iptables ip6tables ebtables :: firewall :: this removes the firewall's rules or cuts off the network :: ask
 system :: nft :: flush & has ruleset :: this removes the firewall's rules :: ask
-system :: ufw :: off :: this opens the machine to the network :: ask
+system :: ufw :: has disable|reset :: this opens the machine to the network :: ask
 system :: crontab :: replaces :: this replaces every scheduled job :: ask
 system :: crontab :: -r :: this deletes every scheduled job :: ask
 system :: userdel deluser groupdel delgroup :: named :: {program} deletes an account :: ask
-system :: usermod adduser useradd gpasswd :: powerful :: this gives an account administrator rights :: ask
+system :: usermod adduser useradd gpasswd :: like (?:^|[,=])(?:sudo|wheel|root|admin|adm|shadow|disk)(?:,|$) :: this gives an account administrator rights :: ask
 system :: passwd :: -d :: this removes an account's password :: ask
 system :: passwd :: has root :: this changes an account's password :: ask
 system :: chpasswd :: always :: this changes passwords :: ask
@@ -3878,12 +3856,12 @@ system :: dscl :: has -delete|delete :: this deletes an account :: ask
 system :: swapoff :: -a :: swapoff -a may freeze the machine :: ask
 system :: umount :: -a :: this unmounts every file system :: ask
 system :: umount :: has / :: this unmounts every file system :: ask
-system :: mount :: remount :: remounting a system directory may stop the machine :: ask
+system :: mount :: like remount :: remounting a system directory may stop the machine :: ask
 system :: setenforce :: 0/permissive :: this turns off SELinux :: ask
 system :: csrutil :: disable :: this turns off the system's protection :: ask
 system :: spctl :: --master-disable :: this turns off the system's protection :: ask
 system :: nvram :: -c :: this clears the firmware's settings :: ask
-system :: tmutil :: backup :: this deletes backups :: ask
+system :: tmutil :: like ^delete :: this deletes backups :: ask
 system :: modprobe :: -r/--remove :: this takes a driver away from the running machine :: ask
 system :: rmmod :: named :: this may stop the machine from working :: ask
 system :: efibootmgr :: -B :: this may stop the machine from starting :: ask
@@ -3899,10 +3877,10 @@ files :: fdisk gdisk sgdisk cfdisk sfdisk parted :: disk & not -l/--list :: {pro
 files :: pvremove vgremove lvremove :: named :: {program} removes a volume :: ask
 files :: zfs zpool :: has destroy :: {program} destroy cannot be undone :: snapshot
 files :: cryptsetup :: has luksformat|lukserase|erase :: cryptsetup destroys the data on the volume :: image
-files :: diskutil :: erases disk :: diskutil {verb} erases a disk :: image
-files :: hdparm :: erases by option :: hdparm erases the disk :: image
+files :: diskutil :: like ^(?:erase|zero|secureerase|partition|reformat) :: diskutil {verb} erases a disk :: image
+files :: hdparm :: like security-erase|trim-sector :: hdparm erases the disk :: image
 files :: nvme :: format/sanitize :: nvme {verb} erases the disk :: image
-files :: format :: drive :: format erases {verb} :: image
+files :: format :: like ^[a-z]:$ :: format erases {verb} :: image
 files :: badblocks :: -w :: badblocks -w overwrites the disk :: image
 git :: hg :: strip/purge/rollback :: hg {verb} discards changes :: commit
 git :: hg :: revert & -a/--all :: hg revert discards changes :: commit
@@ -3910,21 +3888,21 @@ git :: hg :: update/up/checkout/co & -C/--clean :: hg {verb} discards changes ::
 git :: svn :: revert & -R/--recursive :: svn revert discards changes :: commit
 git :: svn :: cleanup & --remove-unversioned :: svn cleanup removes files :: commit
 git :: jj :: op & has abandon :: jj op abandon discards changes :: commit
-remote :: rsync :: remote pack & deletes files & not -n/--dry-run :: rsync deletes files on one side :: dry
+remote :: rsync :: remote pack & like ^--del|^--remove-source-files & not -n/--dry-run :: rsync deletes files on one side :: dry
 remote :: scp :: remote pack & system target :: this overwrites system files on another machine :: home
 remote :: ssh-add :: remote pack & -d :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-add :: remote pack & -D :: this removes keys from the user's ssh agent :: leave
 remote :: ssh-keygen :: remote pack & -R :: this removes a known host :: leave
 services :: curl wget http https xh xhs httpie :: deletes by HTTP & public :: this deletes something through an API :: ask
 services :: curl wget http https xh xhs httpie :: services pack & deletes by HTTP :: this deletes something through an API :: ask
-services :: curl wget http https xh xhs httpie :: services pack & deleting path :: this deletes something through an API :: ask
+services :: curl wget http https xh xhs httpie :: services pack & like _delete_by_query|delete_series|dodelete|/_close\b|delete-batch|/_forcemerge|mutation\W.{0,300}\bdelete\w*|/kill\b|clean_tombstones :: this deletes something through an API :: ask
 services :: * :: services pack & client code :: this deletes a service's data :: ask
 services :: nsupdate :: services pack :: this changes or copies a DNS zone :: ask
 services :: dig :: services pack & has axfr :: this changes or copies a DNS zone :: ask
 services :: socat :: services pack & takes servers out :: this takes servers out of service :: ask
 services :: service systemctl rc-service :: services pack & has stop|disable|mask :: this stops a service :: ask
 services :: haproxy nginx traefik :: services pack & has -st|-sf|stop|quit :: this stops {program} :: ask
-services :: rm :: services pack & settings :: this removes a service's settings :: ask
+services :: rm :: services pack & like ^/etc/ :: this removes a service's settings :: ask
 """,
         _CONDITIONS,
         _ADVICE,
