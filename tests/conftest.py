@@ -15,8 +15,13 @@ settings.load_profile("ralph")
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing may read or write the home of who runs the tests."""
     home = tmp_path_factory.mktemp("home")
+    move_home(home, monkeypatch)
+    return home
+
+
+def move_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may read or write the home of who runs the tests."""
     for name in list(os.environ):
         if name.startswith(("RALPH_", "CLAUDE", "CODEX_", "AMP_", "GIT_")):
             monkeypatch.delenv(name)
@@ -32,4 +37,3 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("GIT_COMMITTER_EMAIL", "tester@localhost")
     # A guardrail that runs pytest would load our plugins too, which takes five times as long as all the rest of it.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    return home

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.conftest import move_home
 
 DONE = "<response>DONE</response>"
 PROMPT = f"Do the work, then output {DONE}."
@@ -93,6 +96,23 @@ class Project:
         return subprocess.run(
             ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, timeout=90
         ).stdout
+
+
+def make_once(folder: Path, make: Callable[[Project], None]) -> Path:
+    """A folder with a project in it that many tests begin with: for ``copy_of``, in a fixture of a module."""
+    project = Project(folder / "project", folder / "programs")
+    project.root.mkdir()
+    project.programs.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        move_home(folder, patch)
+        make(project)
+    return folder
+
+
+def copy_of(original: Path, tmp_path: Path) -> Project:
+    shutil.copytree(original / "project", tmp_path / "project", symlinks=True)
+    shutil.copytree(original / "programs", tmp_path / "programs", symlinks=True)
+    return Project(tmp_path / "project", tmp_path / "programs")
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pexpect
 import pytest
 
-from .conftest import DONE, PROMPT, Project
+from .conftest import DONE, PROMPT, Project, copy_of, make_once
 from .running import kinds, running, wait_for
 
 WAIT_FOR_GO = "touch started; while [ ! -f go ]; do sleep 0.05; done"
@@ -22,16 +23,24 @@ EVIL = "\x1b]0;title\x07\x1b[2Jwiped\r over \u202e"
 GUARDRAIL = "test -f second || { touch second; echo first time; false; }"
 
 
-@pytest.fixture
-def done(project: Project) -> Project:
-    """A run of two iterations that is over."""
+def run_twice(project: Project) -> None:
     project.settings(agent={"command": "claude"}, guardrails=[{"name": "tests", "command": GUARDRAIL}])
     project.agent(
         [{"run": "true"}, {"say": f"I looked around {EVIL}"}, {"say": DONE}], [{"say": f"All good. {DONE}"}]
     )
     ran = project.ralph("run", "-p", PROMPT, "--json", check=0)
     (project.root / "live.json").write_text(ran.stdout)
-    return project
+
+
+@pytest.fixture(scope="module")
+def done_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_once(tmp_path_factory.mktemp("done"), run_twice)
+
+
+@pytest.fixture
+def done(done_once: Path, tmp_path: Path) -> Project:
+    """A run of two iterations that is over."""
+    return copy_of(done_once, tmp_path)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.acceptance.conftest import DONE, Project
+from tests.acceptance.conftest import DONE, Project, copy_of, make_once
 from tests.plan_documents import story_json, tasks_json
 
 from .conftest import git
@@ -36,16 +36,10 @@ MOST_CPU = 10.0
 """Seconds of computing for one command: nobody waits for ever, however slow the machine is."""
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with a run, a task and a plan, as ralph itself makes them."""
-    folder = tmp_path_factory.mktemp("original")
-    project = Project(folder / "project", folder / "programs", {"HOME": str(folder), "RALPH_TRUST": "1"})
-    project.root.mkdir()
-    project.programs.mkdir()
+def record(project: Project) -> None:
+    """A run, a task and a plan, as ralph itself makes them."""
     git(project.root, "init", "-q")
-    identity = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-    git(project.root, *identity, "commit", "-q", "--allow-empty", "-m", "first")
+    git(project.root, "commit", "-q", "--allow-empty", "-m", "first")
     project.settings(agent={"command": "claude"}, guardrails=[{"command": "false"}])
     project.agent([{"say": DONE}])
     project.ralph("run", "-p", f"say {DONE}", "-m", "1", check=1)
@@ -65,13 +59,16 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (plan / "prd.md").write_text("# A\n")
     story = story_json(verifyCommands=["true"])
     (plan / "tasks.json").write_text(json.dumps(tasks_json(story)))
-    return folder
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_once(tmp_path_factory.mktemp("recorded"), record)
 
 
 @pytest.fixture
-def crafted(original: Path, tmp_path: Path) -> Project:
-    shutil.copytree(original, tmp_path / "copy", symlinks=True)
-    return Project(tmp_path / "copy" / "project", tmp_path / "copy" / "programs")
+def crafted(recorded: Path, tmp_path: Path) -> Project:
+    return copy_of(recorded, tmp_path)
 
 
 class ReadAll(Protocol):

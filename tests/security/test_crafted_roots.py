@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import DONE, Project
+from tests.acceptance.conftest import DONE, Project, copy_of, make_once
 
 from .conftest import git
 from .ready_ralph import ReadyRalph
@@ -77,26 +77,23 @@ def spoil(folder: Path, trace: Path) -> None:
     (folder / "b").write_text("changed\n")
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with one run in its record."""
-    folder = tmp_path_factory.mktemp("original")
-    project = Project(folder / "project", folder / "programs", {"HOME": str(folder), "RALPH_TRUST": "1"})
-    project.root.mkdir()
-    project.programs.mkdir()
+def run_once(project: Project) -> None:
     git(project.root, "init", "-q")
-    identity = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-    git(project.root, *identity, "commit", "-q", "--allow-empty", "-m", "first")
+    git(project.root, "commit", "-q", "--allow-empty", "-m", "first")
     project.settings(agent={"command": "claude"})
     project.agent([{"say": DONE}])
     project.ralph("run", "-p", f"say {DONE}", "--max-iterations", "1", check=0)
-    return folder
+
+
+@pytest.fixture(scope="module")
+def recorded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_once(tmp_path_factory.mktemp("recorded"), run_once)
 
 
 @pytest.fixture
-def recorded(original: Path, tmp_path: Path) -> Project:
-    shutil.copytree(original, tmp_path / "copy", symlinks=True)
-    return Project(tmp_path / "copy" / "project", tmp_path / "copy" / "programs")
+def recorded(recorded_once: Path, tmp_path: Path) -> Project:
+    """A project with one run in its record."""
+    return copy_of(recorded_once, tmp_path)
 
 
 def name_root(project: Project, root: str) -> str:
