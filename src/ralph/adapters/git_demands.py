@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ralph.adapters.files import expand_home, is_true, real_path
+from ralph.adapters.files import is_true, real_path
 from ralph.adapters.git_folders import (
     COMMON_DIR,
     MARKER,
     GitFolders,
+    NotExamined,
     entries,
     git_folders,
     included,
@@ -44,7 +45,11 @@ def git_demands(start: Path) -> tuple[Demand, ...]:
     for folder in (top, *top.parents):
         if not is_true(partial(is_marked, folder)):
             continue
-        folders = git_folders(folder)
+        try:
+            folders = git_folders(folder)
+        except NotExamined as error:
+            found[_hidden(error.file)] = None
+            break
         if folders is None:
             found[
                 Demand("has a .git that leads to no repository we can find", "", "", str(folder / MARKER))
@@ -64,14 +69,18 @@ def _demands(folders: GitFolders) -> Iterator[Demand]:
         folder / name for folder in (folders.common, folders.own) for name in ("config", "config.worktree")
     ):
         if (hidden := unexamined(config)) is not None:
-            yield Demand("has git settings that cannot be examined", "", "", str(hidden))
+            yield _hidden(hidden)
         for file in (config, *included(config)):
             for key, value in entries(file):
                 short = without_subsection(key)
                 if short in _RUN and value and value not in _KNOWN:
                     yield Demand("runs", value, key, str(file))
-                elif key == "core.worktree" and not _is_same(config.parent / expand_home(value), folders.top):
+                elif key == "core.worktree" and not _is_same(config.parent / value, folders.top):
                     yield Demand("makes git work in", value, key, str(file))
+
+
+def _hidden(file: Path) -> Demand:
+    return Demand("has git settings that cannot be examined", "", "", str(file))
 
 
 def _is_same(folder: Path, top: Path) -> bool:

@@ -163,10 +163,10 @@ def main_checkout(top: str) -> str | None:
     None for anything else. Worktrees of a submodule or of a bare repository have no main checkout to find this way.
     """
     marker = os.path.join(top, ".git")
-    key, _, target = _read(marker, follow=False).partition(":")
+    key, _, target = _read(marker, follow=False).rstrip("\r\n").partition(": ")
     if key != "gitdir" or "\0" in target:
         return None
-    git_dir = os.path.realpath(os.path.join(top, target.strip()))
+    git_dir = os.path.realpath(os.path.join(top, target))  # git keeps a space at its end, too
     worktrees = os.path.dirname(git_dir)
     if not worktrees.endswith("/.git/worktrees"):
         return None

@@ -69,16 +69,19 @@ def git_places(workspace: Path) -> GitPlaces:
         writable += [path for name in _DATA if (path := common / name).is_dir()]
         readonly += [path for name in (COMMON_DIR, "gitdir") if (path := own / name).exists()]
         readonly += _configuration(own, common)
-    if (hidden := unexamined(common / "config")) is not None:
-        message = f"{hidden} cannot be examined: it is too long, no plain file, or one of too many"
-        raise ConfigError(message, hint="shorten git's configuration, or use --no-sandbox")
     if len(readonly) > _MOST_PROTECTED:
         message = f"{common} holds too many worktrees and submodules to protect each"
         hint = (
             "remove those that are not yours (`git worktree prune`; .git/modules), or work in a fresh clone"
         )
         raise ConfigError(message, hint=hint)
-    readonly += _in_the_project(common / "config", top, common)
+    for config in dict.fromkeys((common / "config", common / "config.worktree", own / "config.worktree")):
+        if (hidden := unexamined(config)) is not None:
+            message = (
+                f"{hidden} cannot be examined: it is too long, no plain file, one of too many, or unclear"
+            )
+            raise ConfigError(message, hint="write it as git does, shorter and plainly, or use --no-sandbox")
+        readonly += _in_the_project(config, top, common)
     for config in user_configs():  # a relative path there leads into every project
         readonly += (path for path in _in_the_project(config, top) if top in path.parents)
     above = top if top != workspace else None
