@@ -139,7 +139,7 @@ def _removes_software(call: Call, client: _Client, words: list[str]) -> bool:
     options = [word for word in call.arguments if word.startswith("-")]
     if not client.destroys.isdisjoint((*words[:1], "/".join(words[:2]), *options)):
         return True
-    is_pip = words[:1] == ["uninstall"] or words[:2] == ["pip", "uninstall"]
+    is_pip = words[:2] == ["pip", "uninstall"] or (call.program[:3] == "pip" and words[:1] == ["uninstall"])
     return is_pip and (
         any(option.startswith(("-r", "--requirement")) for option in options) or any(map(is_opaque, words))
     )
