@@ -3087,7 +3087,7 @@ publish :: dpkg rpm :: -r -P -e --remove --purge --erase ::
         options = [word for word in call.arguments if word.startswith("-")]
         if not client.destroys.isdisjoint((*words[:1], "/".join(words[:2]), *options)):
             return True
-        is_pip = words[:1] == ["uninstall"] or words[:2] == ["pip", "uninstall"]
+        is_pip = words[:2] == ["pip", "uninstall"] or (call.program[:3] == "pip" and words[:1] == ["uninstall"])
         return is_pip and (
             any(option.startswith(("-r", "--requirement")) for option in options) or any(map(is_opaque, words))
         )
