@@ -587,6 +587,22 @@ def test_doctor_starts_nothing_of_an_untrusted_clone(clone: Path, hostile: objec
         assert has_run(clone)
 
 
+@pytest.mark.parametrize("values", [None, {"agent": {"command": "claude"}}])
+def test_doctor_starts_no_agent_that_an_untrusted_clone_has_on_the_path(clone: Path, values: object) -> None:
+    (clone / "bin").mkdir()
+    for place in (clone, clone / "bin"):
+        (place / "claude").symlink_to(clone / "evil")
+    if values is not None:
+        settings(clone, values)
+    path = f"bin::{clone}/bin:{os.environ['PATH']}"
+    ralph(clone, "doctor", PATH=path)
+    assert not has_run(clone)
+    if values is not None:
+        assert ralph(clone, "trust", "--yes").returncode == 0
+        ralph(clone, "doctor", PATH=path)
+        assert has_run(clone)
+
+
 @pytest.mark.parametrize(
     "command",
     ["status", "config show", "config validate", "task list", "trust --show", "guard ls", "runs", "stats"],

@@ -26,6 +26,7 @@ from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
+from ralph.operations.agreement import is_waived
 from ralph.operations.trust import Standing, read_agreed
 from ralph.wiring.agents import adapters_of, kind_of, program_of
 from ralph.wiring.confinement import policy_of
@@ -39,7 +40,7 @@ _NO_SPACE = 64 * 1024**2
 async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tuple[Finding, ...]:
     """All findings. Bounded in time: at most ten seconds per question, several questions at once.
 
-    What a project that is not trusted names is not started, not even to ask for its version.
+    What a project that nobody has trusted names or brings is not started, not even to ask for its version.
     """
     found = inspect(root.state, environ=environ)
     agreed, standing = read_agreed(root.state, environ=environ)
@@ -47,11 +48,14 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
     system = platform_finding(os.name, platform.system())
     if system.health is Health.BAD:  # asking means running programs
         return (system, _disk(root), _python(), *_settings(found), *_trust(standing))
+    reach = (root.workspace, root.state)
     environment = {**environ, **settings.agent.environment}
+    if not is_waived(environ) and not (standing.asked and standing.is_trusted):
+        environment["PATH"] = OwnPrograms(environment, reach).environment["PATH"]
     make = partial(PosixProcessRunner, run_id=f"doctor-{os.getpid()}", ladder=QUICK, linger=0.2)
     seats = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
     asking = Interviewer(make(base_environment=environment), root.workspace, environment, seats)
-    own = OwnPrograms(environ, (root.workspace, root.state))
+    own = OwnPrograms(environ, reach)
     ours = make(base_environment=own.environment, find=own.find)
     agents, sandboxes, git = await asyncio.gather(
         _agents(settings, asking),
