@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ralph.adapters import beneath
 from ralph.adapters.git_folders import MARKER, git_folders
 
 _NAMES = frozenset({MARKER, ".gitattributes", ".gitignore", ".gitmodules", ".mailmap"})
@@ -24,10 +25,10 @@ def release_pipes(root: Path) -> None:
     """Remove them, below ``root`` and in git's folders. Whoever waits at one finds it empty."""
     found = git_folders(root)
     tops = [root] if found is None else [root, found.own, found.common]
-    for top in dict.fromkeys(map(str, tops)):
-        for pipe in _pipes(top):
+    for top in dict.fromkeys(tops):
+        for pipe in _pipes(str(top)):
             with suppress(OSError):
-                _release(pipe)
+                _release(Path(pipe), top)
 
 
 def _pipes(top: str) -> Iterator[str]:
@@ -45,11 +46,12 @@ def _pipes(top: str) -> Iterator[str]:
                     yield entry.path
 
 
-def _release(pipe: str) -> None:
+def _release(pipe: Path, top: Path) -> None:
     """If it is one. Opened to write, which wakes those who wait, before its name goes."""
-    descriptor = os.open(pipe, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
-            os.unlink(pipe)  # noqa: PTH108
-    finally:
-        os.close(descriptor)
+    with beneath.parent_of(pipe, top) as (folder, name):
+        descriptor = os.open(name, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+                os.unlink(name, dir_fd=folder)
+        finally:
+            os.close(descriptor)

@@ -17,6 +17,7 @@ SOURCES = Path(ralph.__file__).parent
 OPENED = {
     "adapters/files.py": "the one place",
     "adapters/beneath.py": "walks to where they are",
+    "adapters/git_pipes.py": "opens pipes, to wake those who wait there",
     "adapters/bus/message_bus.py": "locks and appends what it reads",
     "config/project_search.py": "looks at a marker before any adapter is loaded",
     "adapters/trust_store.py": "locks and replaces the file of the trusted projects",
