@@ -13,13 +13,16 @@ from bench.row import Bar, Row, as_ratio
 ROUNDS = 15
 CHECKS = """import sys, time
 from pathlib import Path
+from types import SimpleNamespace
 import ralph.interfaces.cli.console_run
 from ralph.config.loading import Sources
 sources = Sources.read(Path.cwd(), {})
 sources.load()
+here = SimpleNamespace(workspace=Path.cwd())
+launch = SimpleNamespace(loaded=sources, root=here, demands=(), profile=SimpleNamespace(sandbox=""))
 before = time.process_time()
 from ralph.interfaces.cli.trust_question import require_trust
-require_trust(sources)
+require_trust(launch)
 Path(sys.argv[1]).write_text(str(time.process_time() - before))
 """
 """With what it imports."""

@@ -7,8 +7,10 @@ would look changed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from ralph.adapters.files import is_true, real_path
@@ -17,17 +19,23 @@ from ralph.adapters.git_folders import (
     MARKER,
     GitFolders,
     NotExamined,
+    common_folder,
     entries,
     git_folders,
     included,
     is_marked,
     is_surely_valid,
+    known_worktrees,
     leads_to_itself,
     unexamined,
     without_subsection,
 )
 from ralph.domain.trust.demand import Demand
 
+PREPARED = Path(".ralph", "worktrees")
+"""Of a project: the worktrees of its tasks."""
+_HIDDEN = "has git settings that cannot be examined"
+_NOWHERE = "has a .git that leads to no repository we can find"
 _RUN = frozenset({
     "filter.clean", "filter.process", "filter.smudge", "hook.command", "lfs.clean", "lfs.path", "lfs.smudge", "merge.driver",
 })  # fmt: skip
@@ -38,50 +46,86 @@ _KNOWN = frozenset({
 })  # fmt: skip
 
 
-def git_demands(start: Path) -> tuple[Demand, ...]:
-    """Of the repository that contains ``start``, and of what only looks like one on the way there. Runs nothing."""
+def git_demands(state: Path, workspace: Path) -> tuple[Demand, ...]:
+    """Of every place where our git works: both of them, all worktrees that git knows, and those prepared for tasks.
+
+    A worktree has settings of its own, and says itself where the shared ones are. Runs nothing.
+    """
+    places: dict[Path, GitFolders] = {}
+    found = [demand for start in dict.fromkeys((state, workspace)) for demand in _find(start, places)]
+    for worktree in _prepared(state / PREPARED):
+        # Git does not work where there is no repository; ralph makes such a worktree again.
+        found += (demand for demand in _find(worktree, places) if demand.means != _NOWHERE)
+    configs = {config: folders for folders in places.values() for config in _configs(folders)}
+    found += chain.from_iterable(
+        _elsewhere(folder) for folder in {one.common: None for one in places.values()}
+    )
+    found += chain.from_iterable(_demands(config, folders) for config, folders in configs.items())
+    return tuple(dict.fromkeys(found))
+
+
+def _prepared(folder: Path) -> list[Path]:
+    try:
+        found = [folder / name for name in sorted(os.listdir(folder))]  # noqa: PTH208 names are enough
+    except OSError:
+        return []
+    return [one for one in found if is_true((one / MARKER).is_file)]
+
+
+def _find(start: Path, places: dict[Path, GitFolders]) -> Iterator[Demand]:
+    """Add the repository that contains ``start``, its worktrees, and what only looks like one on the way there."""
     top = start.absolute()
-    found: dict[Demand, None] = {}
     for folder in (top, *top.parents):
         if not is_true(partial(is_marked, folder)):
             continue
         try:
             folders = git_folders(folder)
         except NotExamined as error:
-            found[_hidden(error.file)] = None
-            break
+            yield _about(_HIDDEN, error.file)
+            return
         if folders is None:
-            found[
-                Demand("has a .git that leads to no repository we can find", "", "", str(folder / MARKER))
-            ] = None
-            break
-        found |= dict.fromkeys(_demands(folders))
+            yield _about(_NOWHERE, folder / MARKER)
+            return
+        places[folders.own] = folders
+        for own in known_worktrees(folders):
+            try:
+                places.setdefault(own, GitFolders(folders.top, own, common_folder(own)))
+            except NotExamined as error:
+                yield _about(_HIDDEN, error.file)
         if is_true(partial(is_surely_valid, folders)):
-            break
-    return tuple(found)
+            return
 
 
-def _demands(folders: GitFolders) -> Iterator[Demand]:
-    elsewhere = folders.common / COMMON_DIR  # git writes none there, but believes any
+def _elsewhere(common: Path) -> Iterator[Demand]:
+    elsewhere = common / COMMON_DIR  # git writes none there, but believes any
     if is_true(elsewhere.exists) and not leads_to_itself(elsewhere):
-        yield Demand("makes git use another repository's settings", "", "", str(elsewhere))
-    for config in dict.fromkeys(
+        yield _about("makes git use another repository's settings", elsewhere)
+
+
+def _configs(folders: GitFolders) -> list[Path]:
+    return [
         folder / name for folder in (folders.common, folders.own) for name in ("config", "config.worktree")
-    ):
-        if (hidden := unexamined(config)) is not None:
-            yield _hidden(hidden)
-        for file in (config, *included(config)):
-            for key, value in entries(file):
-                short = without_subsection(key)
-                if short in _RUN and value and value not in _KNOWN:
-                    yield Demand("runs", value, key, str(file))
-                elif key == "core.worktree" and not _is_same(config.parent / value, folders.top):
-                    yield Demand("makes git work in", value, key, str(file))
+    ]
 
 
-def _hidden(file: Path) -> Demand:
-    return Demand("has git settings that cannot be examined", "", "", str(file))
+def _demands(config: Path, folders: GitFolders) -> Iterator[Demand]:
+    if (hidden := unexamined(config)) is not None:
+        yield _about(_HIDDEN, hidden)
+    for file in (config, *included(config)):
+        for key, value in entries(file):
+            short = without_subsection(key)
+            if short in _RUN and value and value not in _KNOWN:
+                yield Demand("runs", value, key, str(file))
+            elif key == "core.worktree" and not _is_in(config.parent / value, folders):
+                yield Demand("makes git work in", value, key, str(file))
 
 
-def _is_same(folder: Path, top: Path) -> bool:
-    return is_true(folder.exists) and real_path(folder) == real_path(top)
+def _about(means: str, file: Path) -> Demand:
+    """A yes to it is none to the same of another file."""
+    return Demand(means, "", "", str(file), whole=f"{means} {file}")
+
+
+def _is_in(folder: Path, folders: GitFolders) -> bool:
+    """Whether it is the working tree itself, or the main one, which its worktrees' settings name as well."""
+    tops = (real_path(folders.top), real_path(folders.common.parent))
+    return is_true(folder.exists) and real_path(folder) in tops

@@ -57,7 +57,7 @@ def git_folders(start: Path) -> GitFolders | None:
         return None
     marker = top / MARKER
     own = real_path(marker) if marker.is_dir() else _worktree_folder(marker)
-    return None if own is None else GitFolders(top, own, _common_folder(own))
+    return None if own is None else GitFolders(top, own, common_folder(own))
 
 
 def is_surely_valid(folders: GitFolders) -> bool:
@@ -98,7 +98,7 @@ def _worktree_folder(marker: Path) -> Path | None:
         raise NotExamined(marker) from None
 
 
-def _common_folder(own: Path) -> Path:
+def common_folder(own: Path) -> Path:
     """Only a worktree's folder has another one: git does not write ``commondir`` into a plain repository."""
     file = own / COMMON_DIR
     if own.parent.name != WORKTREES or _is_missing(file):
@@ -112,6 +112,15 @@ def _named_in(content: bytes, file: Path) -> Path:
     if not name or not has_no_control(name):
         raise NotExamined(file)
     return file.parent / os.fsdecode(name)
+
+
+def known_worktrees(folders: GitFolders) -> list[Path]:
+    """Git's own folder of each worktree of this repository, wherever that is."""
+    try:
+        names = os.listdir(folders.common / WORKTREES)  # noqa: PTH208 names are enough
+    except OSError:
+        return []
+    return [folders.common / WORKTREES / name for name in sorted(names)]
 
 
 def leads_to_itself(common_dir: Path) -> bool:

@@ -43,7 +43,7 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
     What a project that nobody has trusted names or brings is not started, not even to ask for its version.
     """
     found = inspect(root.state, environ=environ)
-    agreed, standing = read_agreed(root.state, environ=environ)
+    agreed, standing = read_agreed(root, environ=environ)
     settings = agreed.inspect().settings or Settings()
     system = platform_finding(os.name, platform.system())
     if system.health is Health.BAD:  # asking means running programs

@@ -39,19 +39,21 @@ class Standing(NamedTuple):
 
 def standing_of(
     settings: Loaded | Sources,
+    workspace: Path,
     more: Sequence[Demand] = (),
     *,
     usual_sandbox: str = "",
     environ: Mapping[str, str] = os.environ,
 ) -> Standing:
-    """``more``: what it asks for besides its settings. Runs and writes nothing.
+    """``workspace``: where the agent works, another place than that of the settings in a worktree. ``more``: what it asks
+    for besides its settings. Runs and writes nothing.
 
     ``usual_sandbox``: what this command does unless told otherwise; empty: any command is meant.
     """
     from ralph.adapters.git_demands import git_demands
 
     root = settings.root
-    asked = [*more, *git_demands(root)]
+    asked = [*more, *git_demands(root, workspace)]
     if settings.project.values:
         from ralph.config.demands import demands_of
 
@@ -65,12 +67,13 @@ def standing_of(
     return Standing(project=root, asked=(*asked, *records), new=(*new, *records), was_trusted=was_trusted)
 
 
-def read_agreed(root: Path, *, environ: Mapping[str, str] = os.environ) -> tuple[Sources, Standing]:
+def read_agreed(root: Root, *, environ: Mapping[str, str] = os.environ) -> tuple[Sources, Standing]:
     """The settings without what nobody has agreed to, for whoever must work in an untrusted project too."""
     from ralph.config.loading import Sources
 
-    sources = Sources.read(root, environ)
-    standing = Standing(project=root) if is_waived(environ) else standing_of(sources, environ=environ)
+    sources, standing = Sources.read(root.state, environ), Standing(project=root.state)
+    if not is_waived(environ):
+        standing = standing_of(sources, root.workspace, environ=environ)
     return sources.without([demand.place for demand in standing.new if demand.place]), standing
 
 

@@ -15,6 +15,6 @@ def with_inherited_trust(environ: Mapping[str, str], launch: Launch) -> dict[str
     """A ralph that an agent starts here works; one in another project, or after a change of the settings, asks."""
     loaded = launch.loaded
     settings = demands_of(loaded.project, loaded.own)
-    demands = (*settings, *launch.demands, *git_demands(loaded.root), AGREED_RECORDS)
+    demands = (*settings, *launch.demands, *git_demands(loaded.root, launch.root.workspace), AGREED_RECORDS)
     project = os.path.realpath(loaded.root)
     return {**environ, VARIABLE: ",".join(digest_of(project, one) for one in demands)}

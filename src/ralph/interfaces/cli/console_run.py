@@ -45,7 +45,7 @@ def run_on_console(
     itself made the project.
     """
     if not is_ours:
-        require_trust(launch.loaded, launch.demands, usual_sandbox=launch.profile.sandbox)
+        require_trust(launch)
     relay, note = Relay(), left_out
     if json_lines:
         from ralph.interfaces.cli.console.json_lines import left_out_line as note

@@ -10,11 +10,12 @@ from ralph.errors import StoreError, UntrustedProject
 from ralph.interfaces.cli.options import is_trust_given
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
     from typing import TextIO
 
-    from ralph.operations.trust import Demand, Loaded, Sources, Standing
+    from ralph.operations.runs.start import Launch
+    from ralph.operations.trust import Standing
 
 INDENT = 6
 """Of the second line of an entry."""
@@ -22,11 +23,9 @@ NARROWEST = 20
 """A terminal that a list can be wrapped for."""
 
 
-def require_trust(
-    settings: Loaded | Sources, more: Sequence[Demand] = (), *, usual_sandbox: str = ""
-) -> None:
+def require_trust(launch: Launch) -> None:
     """Ask, once, and remember a yes. Raises UntrustedProject after a no, or if there is nobody to ask."""
-    standing = untrusted(settings, more, usual_sandbox=usual_sandbox)
+    standing = untrusted(launch)
     if standing is None:
         return
     from ralph.operations.agreement import VARIABLE
@@ -63,9 +62,7 @@ def tell_unmarked(project: Path) -> None:
         click.echo(f"{message}\n  {hint}", err=True)
 
 
-def untrusted(
-    settings: Loaded | Sources, more: Sequence[Demand] = (), *, usual_sandbox: str = ""
-) -> Standing | None:
+def untrusted(launch: Launch) -> Standing | None:
     """What a run would have to ask about."""
     from ralph.operations.agreement import is_waived
 
@@ -73,7 +70,9 @@ def untrusted(
         return None
     from ralph.operations.trust import standing_of
 
-    standing = standing_of(settings, more, usual_sandbox=usual_sandbox)
+    standing = standing_of(
+        launch.loaded, launch.root.workspace, launch.demands, usual_sandbox=launch.profile.sandbox
+    )
     return None if standing.is_trusted else standing
 
 

@@ -83,7 +83,7 @@ def _rules(project_dir: Path | None, packs: tuple[str, ...], cwd: str) -> GuardR
     from ralph.config.root import find_root
     from ralph.operations.trust import read_agreed
 
-    sources, _ = read_agreed(find_root(Path.cwd(), project_dir).state)
+    sources, _ = read_agreed(find_root(Path.cwd(), project_dir))
     settings = sources.load().settings.guard
     return GuardRules(
         allow=settings.allow,

@@ -179,7 +179,7 @@ def command(
     if dry_run:
         from ralph.operations.runs.start import preview_run
 
-        asks = untrusted(launch.loaded, launch.demands, usual_sandbox=launch.profile.sandbox)
+        asks = untrusted(launch)
         _show(preview_run(launch), is_trusted=asks is None)
         return 0
     if ui:

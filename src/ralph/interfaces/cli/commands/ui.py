@@ -61,7 +61,7 @@ def run_under_ui(launch: Launch, *, has_parts: bool = False) -> int:
     from ralph.operations.runs.detach import DetachedRun
 
     open_ui = _load_ui(FLAG)  # before anything is started
-    require_trust(launch.loaded, launch.demands, usual_sandbox=launch.profile.sandbox)
+    require_trust(launch)
     state_folder = launch.root.state / STATE_FOLDER
     given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
