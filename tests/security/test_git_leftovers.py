@@ -170,6 +170,21 @@ def test_hooks_and_included_files_of_the_users_own_configuration_are_read_only(
     assert f"runs outside, though the agent can change it: {confined.root}/tool" in ran.stderr
 
 
+def test_a_list_that_is_too_long_to_be_looked_through_is_removed(confined: Project, tmp_path: Path) -> None:
+    mark = tmp_path / "ESCAPED"
+    script = f"""
+        GIT_SEQUENCE_EDITOR='printf "break\\n" >' git rebase -q -i HEAD~1
+        head -c 51000000 /dev/zero | tr '\\0' '#' > todo
+        printf '\\nexec touch {mark}\\n' >> todo; mv todo .git/rebase-merge/git-rebase-todo
+        {{ printf '# %051000000d\\n'; echo "$(git rev-parse HEAD~1) refs/replace/$(git rev-parse HEAD)"; }} > .git/packed-refs
+    """
+    ran = run(confined, script)
+    assert "removed git-rebase-todo" in ran.stderr
+    assert "too long to be cleaned of refs/replace" in ran.stderr
+    git(confined, "rebase", "--continue")
+    assert not mark.exists()
+
+
 def test_a_git_folder_that_the_agent_closed_is_open_again(confined: Project) -> None:
     run(confined, "chmod 000 .git")
     assert git(confined, "status").returncode == 0

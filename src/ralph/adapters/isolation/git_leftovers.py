@@ -62,12 +62,16 @@ class GitLeftovers:
         self._known = {path: _read(path) for folder in self._folders() for path in _acting(folder)}
         self._commands = {line for folder in self._folders() for line in _commands(folder)}
         self._examined: dict[Path, tuple[int, int, int]] = {}  # packed references may be many megabytes
+        self._long = {path: _version(path) for folder in self._folders() for path in _too_long(folder)}
         self._packed = set() if found is None else {*_replaced_lines(found.common / _PACKED)}
 
     def remove(self) -> None:
         for folder in self._folders():
             for path in _acting(folder):
                 self._put_back(path) if path in self._known else self._drop(path)
+            for path in _too_long(folder):
+                if self._long.get(path) != _version(path):
+                    self._drop(path)
             for name in _LISTS:
                 self._without_commands(folder / name)
             if (names := _read(folder / _NAMES)) is not None and not _QUOTED.fullmatch(names):
@@ -110,6 +114,8 @@ class GitLeftovers:
             return
         self._examined[file] = now
         text = _read(file)
+        if text is None and _mentions(file, f" {_REPLACED}/".encode()):
+            self._report(f"{file} is too long to be cleaned of {_REPLACED}: see `git replace --list`")
         if text is None or not any(line not in self._packed for line in _replaced_lines(file)):
             return
         kept, is_dropped = [], False
@@ -160,6 +166,13 @@ def _acting(folder: Path) -> Iterator[Path]:
                     yield Path(entry.path)
 
 
+def _too_long(folder: Path) -> Iterator[Path]:
+    """Nobody writes such a list, and nobody could look through it. Branches may be that many."""
+    for path in (*(folder / name for name in _LISTS), folder / _NAMES):
+        if _read(path) is None and path.is_file() and not path.is_symlink():
+            yield path
+
+
 def _commands(folder: Path) -> Iterator[bytes]:
     for name in _LISTS:
         yield from _command_lines(_read(folder / name) or b"")
@@ -177,6 +190,16 @@ def _is_replaced(line: bytes) -> bool:
     return line.partition(b" ")[2].startswith(f"{_REPLACED}/".encode())
 
 
+def _mentions(file: Path, what: bytes) -> bool:
+    with contextlib.suppress(OSError), beneath.open_plain(file) as opened:
+        before = b""
+        while chunk := opened.read(1 << 20):
+            if what in before + chunk:
+                return True
+            before = chunk[-len(what) :]
+    return False
+
+
 def _version(file: Path) -> tuple[int, int, int] | None:
     try:
         found = file.stat(follow_symlinks=False)
@@ -186,7 +209,5 @@ def _version(file: Path) -> tuple[int, int, int] | None:
 
 
 def _read(file: Path) -> bytes | None:
-    try:
-        return beneath.read_plain(file, _MOST_BYTES)
-    except OSError:
-        return None
+    """None: it is not there, or too long to be looked through."""
+    return beneath.read_whole(file, _MOST_BYTES)
