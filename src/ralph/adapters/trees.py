@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from errno import EEXIST, EISDIR, ENAMETOOLONG, ENOTEMPTY, EPERM, EXDEV
 from pathlib import Path
@@ -17,6 +18,8 @@ from ralph.adapters.beneath import NEW, READ, ROOT, STEP, mode_in, parent_of
 
 CHUNK = 1_000_000
 _ATTEMPTS = 3
+_DEEPEST = 100
+"""Levels of folders. An agent can nest them deeper than a stack, the open files of a process, or the longest path."""
 
 
 def remove_tree(path: Path, top: Path = ROOT) -> None:
@@ -84,13 +87,14 @@ def _remove_folder(folder: int, name: str) -> None:
         try:
             shutil.rmtree(name, dir_fd=folder)
         except RecursionError:
-            raise OSError(ENAMETOOLONG, "its folders are nested too deeply") from None
+            failure = OSError(ENAMETOOLONG, "its folders are nested too deeply")
         except OSError as error:  # a folder is closed, or somebody else removes some of it
             failure = error
         else:
             return
-        _open_all(folder, name)
-        shutil.rmtree(name, ignore_errors=True, dir_fd=folder)  # all but what is another user's, say
+        _flatten(folder, name)
+        with suppress(RecursionError):
+            shutil.rmtree(name, ignore_errors=True, dir_fd=folder)  # all but what is another user's, say
         if not mode_in(folder, name):
             return
     if isinstance(failure, FileNotFoundError):  # which would mean that all of it is gone
@@ -106,13 +110,73 @@ def _rename(folder: int, name: str, other: int, new: str) -> None:
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=other)
 
 
+def walk(
+    folder: int, name: str, *, is_whole: bool = False
+) -> Iterator[tuple[tuple[str, ...], int, list[str]]]:
+    """The way to each folder, its descriptor, and the names in it; itself first, and whatever is opened meanwhile.
+
+    Each is reached from the first one, so few descriptors are open. Where it cannot enter, or gets too deep, it turns round;
+    ``is_whole``: raises OSError.
+    """
+    waiting: list[tuple[str, ...]] = [(name,)]
+    while waiting:
+        way = waiting.pop()
+        try:
+            descriptor = _reach(folder, way)
+        except OSError:
+            if is_whole:
+                raise
+            continue
+        try:
+            names = os.listdir(descriptor)  # noqa: PTH208 - of a descriptor
+            yield way, descriptor, names
+            inner = [(*way, each) for each in names if stat.S_ISDIR(mode_in(descriptor, each))]
+        finally:
+            os.close(descriptor)
+        if len(way) < _DEEPEST:
+            waiting += inner
+        elif inner and is_whole:
+            raise OSError(ENAMETOOLONG, "its folders are nested too deeply")
+
+
+def _reach(folder: int, way: tuple[str, ...]) -> int:
+    *steps, last = way
+    place = os.dup(folder)
+    try:
+        for step in steps:
+            place, before = os.open(step, STEP, dir_fd=place), place
+            os.close(before)
+        return os.open(last, READ, dir_fd=place)
+    finally:
+        os.close(place)
+
+
 def _open_all(folder: int, name: str) -> None:
     """Programs install folders that nobody may write to."""
     _open_up(folder, name)
-    with suppress(FileNotFoundError, NotADirectoryError):
-        for _, names, _, descriptor in os.fwalk(name, dir_fd=folder):
-            for inner in names:
-                _open_up(descriptor, inner)
+    for _, descriptor, names in walk(folder, name):
+        for inner in names:
+            _open_up(descriptor, inner)
+
+
+def _flatten(folder: int, name: str) -> None:
+    """Open each folder of what is to be removed, and bring whatever is nested too deeply to its top."""
+    _open_up(folder, name)
+    with suppress(OSError):
+        top = os.open(name, READ, dir_fd=folder)
+        try:
+            waiting, number = ["."], 0
+            while waiting:
+                for way, descriptor, names in walk(top, waiting.pop()):
+                    for inner in names:
+                        _open_up(descriptor, inner)
+                        if len(way) == _DEEPEST and stat.S_ISDIR(mode_in(descriptor, inner)):
+                            while mode_in(top, new := f"deep-{number}"):
+                                number += 1
+                            os.rename(inner, new, src_dir_fd=descriptor, dst_dir_fd=top)
+                            waiting.append(new)
+        finally:
+            os.close(top)
 
 
 def _open_up(folder: int, name: str) -> None:
@@ -129,12 +193,19 @@ def _open_up(folder: int, name: str) -> None:
 
 def _copy(folder: int, name: str, other: int, new: str) -> None:
     """A link as a link; a pipe or a socket is nothing to keep. Raises OSError."""
-    about = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if stat.S_ISLNK(about.st_mode):
-        os.symlink(os.readlink(name, dir_fd=folder), new, dir_fd=other)
-    elif stat.S_ISDIR(about.st_mode):
+    if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         _copy_folder(folder, name, other, new)
-    elif stat.S_ISREG(about.st_mode):
+    else:
+        _copy_entry(folder, name, other, new)
+
+
+def _copy_entry(folder: int, name: str, other: int, new: str) -> None:
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if stat.S_ISLNK(mode):
+        os.symlink(os.readlink(name, dir_fd=folder), new, dir_fd=other)
+    elif stat.S_ISDIR(mode):
+        os.mkdir(new, 0o700, dir_fd=other)
+    elif stat.S_ISREG(mode):
         _copy_file(folder, name, other, new)
 
 
@@ -150,15 +221,19 @@ def _copy_file(folder: int, name: str, other: int, new: str) -> None:
 
 
 def _copy_folder(folder: int, name: str, other: int, new: str) -> None:
-    source = os.open(name, READ, dir_fd=folder)
-    try:
-        os.mkdir(new, 0o700, dir_fd=other)
-        target = os.open(new, READ, dir_fd=other)
+    os.mkdir(new, 0o700, dir_fd=other)
+    modes: list[tuple[tuple[str, ...], int]] = []
+    for (_, *way), source, names in walk(folder, name, is_whole=True):
+        target = _reach(other, (new, *way))
         try:
-            for inner in os.listdir(source):  # noqa: PTH208 - of a descriptor
-                _copy(source, inner, target, inner)
-            os.fchmod(target, stat.S_IMODE(os.fstat(source).st_mode) & 0o777)
+            for inner in names:
+                _copy_entry(source, inner, target, inner)
         finally:
             os.close(target)
-    finally:
-        os.close(source)
+        modes.append(((new, *way), stat.S_IMODE(os.fstat(source).st_mode) & 0o777))
+    for place, mode in reversed(modes):  # a folder may be closed when all is in it
+        target = _reach(other, place)
+        try:
+            os.fchmod(target, mode)
+        finally:
+            os.close(target)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -134,23 +133,40 @@ def test_what_another_user_keeps_in_a_folder_does_not_keep_the_rest() -> None:
         assert left == ["file", "tree", "tree/theirs", "tree/theirs/file"]
 
 
-def test_folders_that_are_nested_without_end_are_no_crash(top: Path) -> None:
-    here = os.open(top, os.O_RDONLY)
+def nest(folder: Path, levels: int) -> None:
+    here = os.open(folder, os.O_RDONLY)
     try:
-        for _ in range(1_500):
+        for _ in range(levels):
             os.mkdir("d", dir_fd=here)
             deeper = os.open("d", os.O_RDONLY, dir_fd=here)
             os.close(here)
             here = deeper
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=here))
     finally:
         os.close(here)
-    with suppress(OSError):  # "its folders are nested too deeply", unless this Python goes that deep
-        trees.remove_tree(top / "d", top)
-    for _ in range(50):  # so that whoever cleans up can
-        if not (top / "d").exists():
-            break
-        (top / "d").rename(top / "gone")
-        inner = top / "gone" / Path(*["d"] * 40)
-        if inner.exists():
-            inner.rename(top / "d")
-        trees.remove_tree(top / "gone", top)
+
+
+def test_folders_are_removed_however_deep_they_are_nested(top: Path) -> None:
+    (top / "tree" / "deep-0").write_text("a name that is taken")
+    nest(top / "tree", 1_200)
+    trees.remove_tree(top / "tree", top)
+    assert list(top.iterdir()) == []
+
+
+def test_folders_that_are_nested_too_deeply_are_not_copied(top: Path, other_disk: Path) -> None:
+    nest(top / "tree", 150)
+    with pytest.raises(OSError, match="nested too deeply"):
+        trees.move(top / "tree", other_disk / "tree", top, other_disk)
+    assert list(other_disk.iterdir()) == []
+    assert (top / "tree" / Path(*["d"] * 150) / "file").exists()
+
+
+def test_a_copy_on_another_disk_has_all_folders_with_their_permissions(top: Path, other_disk: Path) -> None:
+    (top / "tree" / "inner" / "empty").mkdir(mode=0o750)
+    (top / "tree" / "inner").chmod(0o710)
+    trees.move(top / "tree", other_disk / "tree", top, other_disk)
+    new = other_disk / "tree"
+    names = sorted(path.relative_to(new).as_posix() for path in new.rglob("*"))
+    assert names == ["a", "b", "c", "inner", "inner/d", "inner/empty"]
+    assert stat.S_IMODE((new / "inner").stat().st_mode) == 0o710
+    assert not (top / "tree").exists()

@@ -100,17 +100,19 @@ def _bare_head(workspace: Path) -> Iterator[Path]:
         yield head
 
 
-def _running(folder: Path) -> Iterator[Path]:
+def _running(top: Path) -> Iterator[Path]:
     """The files of one git folder, and of the submodules' folders in it, that make git run something."""
-    for name in _FOLDERS:
-        path = folder / name
-        _refuse_link(path)
-        if not path.exists():
-            path.mkdir()  # or the agent could
-        yield path
-    yield from _configuration(folder, folder)
-    for submodule in _submodules(folder / "modules"):
-        yield from _running(submodule)
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        for name in _FOLDERS:
+            path = folder / name
+            _refuse_link(path)
+            if not path.exists():
+                path.mkdir()  # or the agent could
+            yield path
+        yield from _configuration(folder, folder)
+        waiting += _submodules(folder / "modules")
 
 
 def make_common_dir(workspace: Path) -> None:

@@ -68,21 +68,23 @@ def _readable_secrets() -> tuple[Path, ...]:
     return (*named, *_private_in(Path("/etc")))
 
 
-def _private_in(folder: Path) -> Iterator[Path]:
-    try:
-        entries = [*os.scandir(folder)]
-    except OSError:
-        return
-    for entry in entries:
-        with contextlib.suppress(OSError):  # deleted meanwhile
-            found = entry.stat(follow_symlinks=False)
-            mode = found.st_mode
-            if not stat.S_ISDIR(mode) and not (stat.S_ISREG(mode) and found.st_size):
-                continue
-            if not mode & stat.S_IROTH and os.access(entry.path, os.R_OK):
-                yield Path(entry.path)
-            elif stat.S_ISDIR(mode):
-                yield from _private_in(Path(entry.path))
+def _private_in(top: Path) -> Iterator[Path]:
+    waiting = [str(top)]
+    while waiting:
+        try:
+            entries = [*os.scandir(waiting.pop())]
+        except OSError:
+            continue
+        for entry in entries:
+            with contextlib.suppress(OSError):  # deleted meanwhile
+                found = entry.stat(follow_symlinks=False)
+                mode = found.st_mode
+                if not stat.S_ISDIR(mode) and not (stat.S_ISREG(mode) and found.st_size):
+                    continue
+                if not mode & stat.S_IROTH and os.access(entry.path, os.R_OK):
+                    yield Path(entry.path)
+                elif stat.S_ISDIR(mode):
+                    waiting.append(entry.path)
 
 
 def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> Iterator[Place]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -31,10 +32,11 @@ def belongings(state_folder: Path, run_id: str) -> Belongings:
         contextlib.suppress(OSError),
         beneath.parent_of(run_folder(state_folder, run_id), state_folder) as place,
     ):
-        for _, _, names, folder in os.fwalk(place[1], dir_fd=place[0]):
+        for _, folder, names in trees.walk(*place):
             for name in names:
                 with contextlib.suppress(OSError):
-                    sizes.append(os.stat(name, dir_fd=folder, follow_symlinks=False).st_size)
+                    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                    sizes += [] if stat.S_ISDIR(found.st_mode) else [found.st_size]
     return Belongings(len(sizes), sum(sizes))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from ralph.adapters import beneath, trees
-from ralph.adapters.files import NotPlain, real_path
+from ralph.adapters.files import NotPlain, is_true, real_path
 from ralph.domain.proof.protection import is_read_from_below
 
 ASKED_FOR_BY = {
@@ -46,9 +46,8 @@ Manifest = Mapping[str, str]
 
 def is_program(folder: Path) -> bool:
     """Installed, not written, because something asks for it. A name alone proves nothing: work could be hidden there."""
-    if (folder / "pyvenv.cfg").is_file():
-        return True
-    return any((folder.parent / name).is_file() for name in ASKED_FOR_BY.get(folder.name, ()))
+    signs = (folder / "pyvenv.cfg", *(folder.parent / name for name in ASKED_FOR_BY.get(folder.name, ())))
+    return any(is_true(sign.is_file) for sign in signs)
 
 
 def list_manifest(top: Path, ignored: Iterable[str]) -> dict[str, str]:
@@ -106,16 +105,20 @@ def bring(top: Path, ignored: Iterable[str], manifest: Manifest, place: Path) ->
 
 def _walk(top: Path, ignored: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Each file in the ignored places but compiled ones; and each folder of programs, with True."""
-    for path in ignored:
+    waiting = [iter(ignored)]
+    while waiting:
+        path = next(waiting[-1], "")
         bare = path.rstrip("/")
-        if not COMPILED.isdisjoint(bare.split("/")) or bare.endswith(COMPILED_ENDINGS):
+        if not path:
+            waiting.pop()
+        elif not COMPILED.isdisjoint(bare.split("/")) or bare.endswith(COMPILED_ENDINGS):
             continue
-        if not path.endswith("/"):
-            yield bare, (top / bare).is_dir() and is_program(top / bare)  # a link to one
+        elif not path.endswith("/"):
+            yield bare, is_true((top / bare).is_dir) and is_program(top / bare)  # a link to one
         elif is_program(top / bare):
             yield bare, True
         else:
-            yield from _walk(top, (f"{bare}/{child}" for child in _children(top / bare)))
+            waiting.append(iter([f"{bare}/{child}" for child in _children(top / bare)]))
 
 
 def _children(folder: Path) -> Iterator[str]:
@@ -146,16 +149,21 @@ def _signature(file: Path, top: Path) -> str:
 
 def _link(source: Path, target: Path, path: str, place: Path) -> list[str]:
     """Where a part of it is in the tree, the rest is linked piece by piece."""
-    found = beneath.status(target, place)
-    if found is None:
-        beneath.make_link(target, source, place)
-        return [path]
-    if not S_ISDIR(found.st_mode):
-        return []
     brought: list[str] = []
-    for child in beneath.list_names(source):
-        with suppress(beneath.LinkInTheWay):
-            brought += _link(source / child, target / child, f"{path}/{child}", place)
+    waiting = [""]
+    while waiting:
+        inner = waiting.pop()
+        try:
+            found = beneath.status(target / inner, place)
+            if found is None:
+                beneath.make_link(target / inner, source / inner, place)
+                brought.append(f"{path}/{inner}".rstrip("/"))
+            elif S_ISDIR(found.st_mode):
+                names = beneath.list_names(source / inner)
+                waiting += (f"{inner}/{name}".lstrip("/") for name in reversed(names))
+        except beneath.LinkInTheWay:
+            if not inner:
+                raise
     return brought
 
 

@@ -25,6 +25,7 @@ REMOVED = ".removed-"
 """Begins the name of what is being deleted: a kill in the middle leaves nothing that looks like a worktree."""
 MOST_BYTES = 100_000
 CHUNK = 1_000_000
+_DEEPEST = 100
 TRIES = 3
 PAUSE = 0.2
 
@@ -272,20 +273,21 @@ def _move_away(ignored: Sequence[str], source: Path, place: Path, users: Path) -
     return tuple(moved)
 
 
-def _expand(root: Path, name: str) -> Iterator[str]:
-    """The files in a folder, without those that are made again; a repository stays whole."""
-    path = root / name
-    if is_made_again(name):
-        return
-    try:
-        names = beneath.list_names(path, root)
-    except OSError:  # a file, or a link
-        names = [".git"]
-    if ".git" in names:
-        yield name
-        return
-    for each in names:
-        yield from _expand(root, f"{name}/{each}")
+def _expand(root: Path, top: str) -> Iterator[str]:
+    """The files in a folder, without those that are made again; a repository stays whole, and so does what is nested deeply."""
+    waiting = [top]
+    while waiting:
+        name = waiting.pop()
+        if is_made_again(name):
+            continue
+        try:
+            names = beneath.list_names(root / name, root)
+        except OSError:  # a file, or a link
+            names = [".git"]
+        if ".git" in names or name.count("/") > _DEEPEST:
+            yield name
+        else:
+            waiting += (f"{name}/{each}" for each in reversed(names))
 
 
 def _is_copy(one: Path, one_top: Path, other: Path, other_top: Path) -> bool:
