@@ -52,6 +52,11 @@ def forms() -> dict[str, tuple[str, str]]:
         "slack": "xoxb" + "-123456789012-" + made_up(24),
         "aws": "AKIA" + "".join(random.choices(string.ascii_uppercase, k=16)),
         "anthropic": "sk-ant" + "-api03-" + made_up(40),
+        "sendgrid": "SG" + "." + made_up(22) + "." + made_up(43),
+        "ocean": "dop" + "_v1_" + "".join(random.choices("0123456789abcdef", k=64)),
+        "pypi": "pypi" + "-AgEIcHlwaS5vcmc" + made_up(60),
+        "oauth": "ya29" + "." + made_up(60),
+        "app": "xapp" + "-1-A0" + made_up(40),
         "jwt": "eyJ" + made_up(20) + ".eyJ" + made_up(40) + "." + made_up(30),
     }
     written = {kind: (secret, secret) for kind, secret in name.items()}
@@ -65,6 +70,15 @@ def forms() -> dict[str, tuple[str, str]]:
         "password": "tool --password {} go",
         "variable": "API_KEY={} tool",
         "hook": "https://hooks.slack.com/services/T0/B0/{}",
+        "yaml": "password: {}",
+        "ini": "aws_secret_access_key = {}",
+        "client": '{{"client_secret": "{}"}}',
+        "access": '{{"access_token":"{}","token_type":"x"}}',
+        "docker": "docker login -u me -p {} h",
+        "bare": "send Bearer {}",
+        "curl": "curl -u me:{} https://h",
+        "query": "GET /path?token={}&x=1",
+        "signed": "https://h/x?X-Amz-Signature={}",
     }.items():
         secret = made_up(24)
         written[kind] = (secret, form.format(secret))

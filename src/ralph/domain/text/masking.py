@@ -1,26 +1,21 @@
 """Takes secrets out of what is recorded and shown: out of single texts, JSON values, events, and blocks of a stream.
 
-Streams of many megabytes are searched, so there is a quick test for blocks without any. Most letters are first removed
-from the block, which leaves a short remainder to search for what the same removal leaves of the anchors: of literals
-that every secret of a kind contains, or that stand before it.
+``mask_text`` decides what is one, also for streams: these only have a quick test before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
+from ralph.domain.text.secret_assignments import mask_assignments
+from ralph.domain.text.secret_logins import mask_logins
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
-from ralph.domain.text.secret_shapes import (
-    beginnings_of,
-    ends_with_any,
-    mask_shapes,
-    mask_shapes_in,
-    undecided_shape,
-)
+from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
+from ralph.domain.text.secret_sieve import may_hold_secret
 
 T = TypeVar("T")
 
@@ -29,7 +24,7 @@ T = TypeVar("T")
 
 
 def mask_text(text: str) -> str:
-    return mask_places(mask_shapes(text))
+    return mask_logins(mask_assignments(mask_places(mask_shapes(text))))
 
 
 def mask_values(value: object, *, name: str = "") -> object:
@@ -98,107 +93,46 @@ def _fields_of(kind: Hashable) -> tuple[str, ...]:
 
 # --- blocks of a stream ---
 
-_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# Removed: what most text consists of. Kept: what most anchors contain.
-_REMOVED = bytes(sorted({*range(128)} - {*_CAPITALS, *b"fghklmnpvwxz_-.="}))
-_SIGNS = {  # part of an anchor's remainder: the anchors
-    b"hf_": (b"hf_",),
-    b"npm_": (b"npm_",),
-}
-_NOT_OF_SOME = b"fmnp=" + _CAPITALS.translate(None, b"JK")
-_NOT_OF_CAPITALS = b"fghklmnpvwxz_-."
-_LOWER_K = bytes.maketrans(b"K", b"k")
-_SIGNS_OF_SOME = {  # of fewer letters still; -Key and -Token leave what -key and -token do
-    b"k--": (b"sk-ant-", b"sk-proj-", b"sk-or-v1-", b"sk-svcacct-"),
-    b"gh_": (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"),
-    b"gl-": (b"glpat-",),
-    b"xx-": (b"xoxa-", b"xoxb-", b"xoxp-", b"xoxr-", b"xoxs-"),
-    b".J": (b".eyJ",),
-    b"k_lv_": (b"k_live_",),
-}
-_SIGNS_OF_CAPITALS = {
-    b"AKIA": (b"AKIA",),
-    b"ASIA": (b"ASIA",),
-    b"AI": (b"AIza",),
-    b"PRIVATEKEY": (b"PRIVATE KEY",),
-}
-_PLACES = {
-    b"hz": (b"uthorization",),
-    b"-k": (b"-key", b"-token", b"-Key", b"-Token"),
-    b"hk.lk": (b"hooks.slack",),
-}
-_PLACES_OF_ALL = {b"-pw": (b"-passw",)}
-_PLACES_IN_CAPITALS = {
-    b"AUTHORIZATION": (b"AUTHORIZATION",),
-    b"PRIVATETOKEN": (b"PRIVATE-TOKEN",),
-    b"KEY=": (b"KEY=",),
-    b"TOKEN=": (b"TOKEN=",),
-    b"SECRET=": (b"SECRET=",),
-    b"PASSWORD=": (b"PASSWORD=",),
-}
-_BEGINNINGS = (
-    b"://",
-    *(
-        anchor
-        for found in (_PLACES, _PLACES_OF_ALL, _PLACES_IN_CAPITALS)
-        for each in found.values()
-        for anchor in each
-    ),
+_OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:/.\\"
+_LONGEST_HELD = 8192
+# Whatever stands after one of these may belong to a secret until the line ends.
+_ANNOUNCING = tuple(
+    b"token key secret pass pwd credential uthoriz bearer cookie signature :// curl login mysql redis-cli".split()
 )
-_HALF = beginnings_of(_BEGINNINGS)
-_LONGEST_PLACE = 2048
+_KEY_ENDS = b"PRIVATE KEY-----"
+_ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
 
 
 def mask_block(block: bytes) -> bytes:
-    has_shape, has_place = _examine(block)
-    if has_shape:
-        block = mask_shapes_in(block)
-    if has_place:
-        block = mask_places(block.decode("latin-1")).encode("latin-1")
-    return block
+    """Line by line: only a private key has several."""
+    if not may_hold_secret(block):
+        return block
+    if b"PRIVATE KEY" in block:
+        block = _masked(block, mask_shapes)
+    return b"\n".join([_masked(line, mask_text) for line in block.split(b"\n")])
+
+
+def _masked(block: bytes, mask: Callable[[str], str]) -> bytes:
+    return mask(block.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def undecided_length(block: bytes) -> int:
     """How much of a block's end may be the start of a secret that continues in the next block."""
-    return max(undecided_shape(block), _undecided_place(block))
+    return max(undecided_key(block), _undecided_line(block))
 
 
-def _examine(block: bytes) -> tuple[bool, bool]:
-    """Whether it may hold a secret that is known by its shape, and one that is known by its place."""
-    wide = block.translate(None, _REMOVED)
-    some = wide.translate(_LOWER_K, _NOT_OF_SOME)
-    capitals = wide.translate(None, _NOT_OF_CAPITALS)
-    has_shape = (
-        _holds(_SIGNS, wide, block)
-        or _holds(_SIGNS_OF_SOME, some, block)
-        or _holds(_SIGNS_OF_CAPITALS, capitals, block)
+def _undecided_line(block: bytes) -> int:
+    """From the first word that may announce a secret; else the last word, which may become one."""
+    window = block[-_LONGEST_HELD:]
+    line = window[max(window.rfind(b"\n"), window.rfind(b"\r")) + 1 :]
+    line = line[line.rfind(_KEY_ENDS) + len(_KEY_ENDS) :] if _KEY_ENDS in line else line
+    if not line:
+        return 0
+    lower = line.lower()
+    places = [place for word in _ANNOUNCING if (place := lower.find(word)) >= 0]
+    before = line[: min(places)] if places else line
+    undecided = len(line) - len(before.rstrip(_OF_WORDS))
+    is_over = (
+        not places and line.endswith(b".") and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
     )
-    has_place = (
-        (b"@" in block and b"://" in block)
-        or _holds(_PLACES_OF_ALL, wide, block)
-        or _holds(_PLACES, some, block)
-        or _holds(_PLACES_IN_CAPITALS, capitals, block)
-    )
-    return has_shape, has_place
-
-
-def _holds(signs: Mapping[bytes, Sequence[bytes]], remainder: bytes, block: bytes) -> bool:
-    return any(sign in remainder and _holds_any(block, anchors) for sign, anchors in signs.items())
-
-
-def _holds_any(block: bytes, anchors: Sequence[bytes]) -> bool:
-    return any(anchor in block for anchor in anchors)
-
-
-def _undecided_place(block: bytes) -> int:
-    """From the word with the first such beginning to the end of an unfinished line."""
-    line = block[block.rfind(b"\n", max(0, len(block) - _LONGEST_PLACE)) + 1 :][-_LONGEST_PLACE:]
-    places = [place for beginning in _BEGINNINGS if (place := line.find(beginning)) >= 0]
-    if places:
-        before = line[: min(places)]
-        return len(line) - len(before.rstrip(_OF_WORDS))
-    word = line[len(line.rstrip(_OF_WORDS)) :]
-    return len(word) if word.startswith(b"-") or ends_with_any(line, _HALF) else 0
-
-
-_OF_WORDS = _CAPITALS + _CAPITALS.lower() + b"0123456789_-:/"
+    return 0 if is_over else undecided

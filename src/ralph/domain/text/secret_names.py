@@ -51,12 +51,12 @@ def looks_secret(name: str) -> bool:
 def is_secret(name: str, value: str) -> bool:
     """Whether the name says so, and the value is not evidently something else."""
     promised = secrecy(name)
-    if promised is Secrecy.NONE or _is_plain(value):
+    if promised is Secrecy.NONE or is_plain(value):
         return False
     return promised is Secrecy.SURE or not _is_word(value)
 
 
-def _is_plain(value: str) -> bool:
+def is_plain(value: str) -> bool:
     return (
         not value
         or value.lower() in {"true", "false", "yes", "no", "on", "off", "none", "null"}

@@ -10,45 +10,40 @@ import re
 from collections.abc import Callable
 
 from ralph.domain.text.secret_names import MASK, Secrecy, is_secret, secrecy
+from ralph.domain.text.secret_values import is_code, is_reference
 
 # Texts, compiled when they are first needed: most runs need none of them.
-_ADDRESS = r"://[^\s'\"<>\\`]+"
+_ADDRESS = r"://(?:[^\s'\"<>\\`]|\\u0026)+"
 _ACCESS = r"://(?P<user>[^/?#@:]*)(?::(?P<password>[^/?#]+|(?!\d{1,5}[/?#])[^@]+))?@"
-_PARAMETER = r"(?P<before>[?&#;](?P<name>[\w.%-]+)=)(?P<value>[^&#;]+)"
+_PARAMETER = r"(?P<before>(?:[?&#;]|\\u0026)(?P<name>[\w.%-]+)=)(?P<value>[^&#;\\]+)"
+_SIGNATURES = ("sig", "signature", "code", "x-amz-signature", "x-goog-signature")
 _WEBHOOK = (
     r"://(?:hooks\.slack(?:-gov)?\.com/|[\w.]*discord(?:app)?\.com/api/webhooks/|api\.telegram\.org/bot|hc-ping\.com/"
     r"|hooks\.zapier\.com/hooks/|maker\.ifttt\.com/|ntfy\.sh/|[\w.-]*webhook\.office\.com/|[\w.:-]+/hooks/(?=\w{16}))"
 )
-_QUOTED = r"\\*\"[^\"\\]*|\\*'[^'\\]*"
+_GAP = r"[ \t]{0,20}"
+_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"  # a new line may be written as \n
+_QUOTED = r"\\*\"[^\"\\\r\n]*|\\*'[^'\\\r\n]*"
+_HEADER_NAME = r"-(?:token|secret|(?:access|auth|subscription)-key)|api-?key"
 _HEADER = (
-    r"(?i)(?P<before>(?:a?uthorization\\*[\"']?\s*[:=]|(?:-(?:key|token|secret)|\bapi-?key)\\*[\"']?\s*:)\s*\\*[\"']?"
-    r"(?:(?:bearer|basic|digest|token|negotiate|apikey)\s+)?)(?P<value>[^\s'\"\\,]+)"
+    rf"(?i)(?P<before>(?:a?uthorization\\*[\"']?{_GAP}[:=]|(?:{_HEADER_NAME})\\*[\"']?{_GAP}:(?!=)){_GAP}\\*[\"']?"
+    r"(?:(?:bearer|basic|digest|token|negotiate|apikey)[ \t]+)?)(?P<value>[^\s'\"\\,]+)"
 )
-_COOKIE = r"(?i)(?P<before>\bcookie\\*[\"']?\s*:\s*\\*[\"']?)(?P<value>[^'\"\\\n]+)"
-_BEARER = r"(?i)(?P<before>\bbearer\s+)(?P<value>(?=[^\s'\"]*\d)[\w.~+/-]{16,}=*)"
+_COOKIE = rf"(?i)(?P<before>\bcookie\\*[\"']?{_GAP}:{_GAP}\\*[\"']?)(?P<value>[^'\"\\\r\n]+)"
+_BEARER = r"(?i)(?P<before>(?:\b|(?<=\\[nrt]))bearer[ \t]+)(?P<value>(?=[^\s'\"]{0,400}\d)[\w.~+/-]{16,}=*)"
 _OPTION = (
-    r"(?P<before>(?<![\w-])--?(?P<name>[A-Za-z][\w-]*)(?P<gap>=|\s+(?!-)))"
+    rf"(?P<before>{_START}--?(?P<name>[A-Za-z][\w-]*)(?P<gap>=|[ \t]+(?!-)))"
     rf"(?P<value>{_QUOTED}|[^\s'\"\\]+)"
 )
-_VARIABLE = rf"(?P<before>(?<![\w-])(?P<name>[A-Z_][A-Z0-9_]+)=)(?P<value>{_QUOTED}|[^\s'\"\\;&|()\[\]]+)"
-_LOGIN = (
-    r"(?P<before>\s(?P<option>-u|--user|-a|--auth|-p)(?:\s+|=)?\\*[\"']?)(?P<value>[^\s'\"\\-][^\s'\"\\]*)"
-)
-_LOGIN_OF = {  # option: the programs that take a password with it, after a user and a colon or alone
-    "-u": ("curl",),
-    "--user": ("curl",),
-    "-a": ("http", "https", "xh", "redis-cli"),
-    "--auth": ("http", "https", "xh"),
-    "-p": ("sshpass", "mysql", "mysqldump", "mysqladmin"),
-}
-_PROGRAMS = ("curl", "http", "xh ", "sshpass", "redis-cli", "mysql")
-_LONGEST_COMMAND = 400
-_REFERENCE = r"(?s)\$.*|\{.*\}|<.*|%\w+%?|\*+|x+|\.{3}.*|….*"
+_VARIABLE = rf"(?P<before>{_START}(?P<name>[A-Z_][A-Z0-9_]+)=)(?P<value>{_QUOTED}|[^\s'\"\\;&|()\[\]]+)"
 _HARMLESS = "file path dir folder env name type id length count size limit field column mode".split()  # noqa: SIM905
 _LONG_USER = 20
 
 _BEARING = "key token passw secret credential auth pwd pass= pat="
 _BEARING_NAMES = tuple(f(word) for word in _BEARING.split() for f in (str, str.upper, str.capitalize))
+
+_HEADERS = ("uthorization", "-key", "-token", "-secret", "apikey", "api-key")
+_VARIABLES = tuple(word.upper() for word in _BEARING.split())
 
 
 def mask_places(text: str) -> str:
@@ -62,8 +57,6 @@ def mask_places(text: str) -> str:
         text = _mask_named(text)
     if has_colon and ("ookie" in text or "COOKIE" in text):
         text = _mask(_COOKIE, text)
-    if has_dash and any(program in text for program in _PROGRAMS):
-        text = re.sub(_LOGIN, _mask_login, text)
     return text
 
 
@@ -76,40 +69,30 @@ def mask_address(address: str) -> str:
     return f"{scheme}{separator}{host}/{MASK}"
 
 
-def _is_no_secret(value: str) -> bool:
-    """A reference, or masked already."""
-    return not value or MASK in value or re.fullmatch(_REFERENCE, value) is not None
-
-
 def _mask_named(text: str) -> str:
-    text = _mask(_HEADER, text, lambda found: not found["value"].isalpha())
-    if "-" in text:
+    lower = text.lower()
+    if any(name in lower for name in _HEADERS):
+        text = _mask(
+            _HEADER, text, lambda found: not found["value"].isalpha() and not is_code(found["value"])
+        )
+    if "--" in text or " -" in text:
         text = _mask(_OPTION, text, _is_given_by_option)
-    return _mask(_VARIABLE, text, _is_given_by_variable) if "=" in text else text
+    if "=" in text and any(name in text for name in _VARIABLES):
+        text = _mask(_VARIABLE, text, _is_given_by_variable)
+    return text
 
 
 def _mask(pattern: str, text: str, is_meant: Callable[[re.Match[str]], bool] | None = None) -> str:
     def replace(found: re.Match[str]) -> str:
         value = found["value"]
         bare = value.lstrip("\\").lstrip("'\"")
-        if _is_no_secret(bare) or (is_meant is not None and not is_meant(found)):
+        if is_reference(bare) or (is_meant is not None and not is_meant(found)):
+            return found[0]
+        if found.string.startswith(("(", "["), found.end()):  # a call, or an element of something
             return found[0]
         return found["before"] + value[: len(value) - len(bare)] + MASK
 
     return re.sub(pattern, replace, text)
-
-
-def _mask_login(found: re.Match[str]) -> str:
-    value, programs = found["value"], _LOGIN_OF[found["option"]]
-    start = found.string[max(0, found.start() - _LONGEST_COMMAND) : found.start()]
-    words = re.split(r"[\s'\"\\(]+", re.split(r"[\n|;&]", start)[-1])
-    program = next((word.rpartition("/")[2] for word in words if word.rpartition("/")[2] in programs), "")
-    user, colon, password = value.partition(":")
-    if not program or (not colon and program not in ("redis-cli", *_LOGIN_OF["-p"])):
-        return found[0]
-    if colon:
-        return found[0] if _is_no_secret(password) else f"{found['before']}{user}:{MASK}"
-    return found[0] if _is_no_secret(value) else found["before"] + MASK
 
 
 def _is_given_by_option(found: re.Match[str]) -> bool:
@@ -127,7 +110,11 @@ def _is_given_by_option(found: re.Match[str]) -> bool:
 
 def _is_given_by_variable(found: re.Match[str]) -> bool:
     name, value = found["name"], found["value"].lstrip("\\").lstrip("'\"")
-    return name.lower().split("_")[-1] not in _HARMLESS and is_secret(name, value)
+    return (
+        name.lower().split("_")[-1] not in _HARMLESS
+        and is_secret(name, value)
+        and not is_code(found["value"])
+    )
 
 
 def _mask_in_address(found: re.Match[str]) -> str:
@@ -146,13 +133,13 @@ def _mask_access(access: re.Match[str]) -> str:
         user = MASK
     if password is None:
         return user
-    return f"{user}:{password if _is_no_secret(password) else MASK}"
+    return f"{user}:{password if is_reference(password) else MASK}"
 
 
 def _mask_parameter(found: re.Match[str]) -> str:
     name, value = found["name"], found["value"]
-    if secrecy(name) < Secrecy.LIKELY and name.lower() not in ("sig", "signature", "code"):
+    if secrecy(name) < Secrecy.LIKELY and name.lower() not in _SIGNATURES:
         return found[0]
-    if _is_no_secret(value) or value.isdigit():
+    if is_reference(value) or value.isdigit():
         return found[0]
     return found["before"] + MASK

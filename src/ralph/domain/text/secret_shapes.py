@@ -6,57 +6,171 @@ Each shape has an anchor, a literal that every match contains: nearly every text
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
+from typing import NamedTuple
 
 from ralph.domain.text.secret_names import MASK
 
-_SHAPES: dict[str, tuple[str, ...]] = {
-    # pattern: the anchors; every match contains one
-    r"sk-ant-[A-Za-z0-9_-]{20,}": ("sk-ant-",),
-    r"sk-proj-[A-Za-z0-9_-]{20,}": ("sk-proj-",),
-    r"sk-svcacct-[A-Za-z0-9_-]{20,}": ("sk-svcacct-",),
-    r"sk-or-v1-[0-9a-f]{32,}": ("sk-or-v1-",),
-    r"gh[pousr]_[A-Za-z0-9]{36,}": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-    r"github_pat_[A-Za-z0-9_]{40,}": ("github_pat_",),
-    r"glpat-[A-Za-z0-9_-]{20,}": ("glpat-",),
-    r"xox[abprs]-[A-Za-z0-9-]{20,}": ("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"),
-    r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])": ("AKIA", "ASIA"),
-    r"AIza[A-Za-z0-9_-]{35}": ("AIza",),
-    r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}": (".eyJ",),
-    r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])": ("npm_",),
-    r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{34,}": ("hf_",),
-    r"(?<![A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}": ("k_live_",),
-    r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:[^-]|-(?!----)){20,8000}-----END [A-Z ]{0,20}PRIVATE KEY-----": (
-        "PRIVATE KEY",
+_BODY = "[A-Za-z0-9_-]"
+_ALONE = "(?<![A-Za-z0-9])"  # for short beginnings, which may also be the end of a word
+
+
+class Shape(NamedTuple):
+    service: str
+    pattern: str
+    anchors: tuple[str, ...]  #: every match contains one
+    source: str  #: who says so: the service's own documentation, or gitleaks' rule of that name
+
+
+SHAPES = (
+    Shape("Anthropic", rf"sk-ant-{_BODY}{{20,}}", ("sk-ant-",), "gitleaks anthropic-api-key"),
+    Shape(
+        "OpenAI",
+        rf"sk-(?:proj|svcacct|admin)-{_BODY}{{20,}}",
+        ("sk-proj-", "sk-svcacct-", "sk-admin-"),
+        "gitleaks openai-api-key",
     ),
-}
-ANCHORS = tuple(anchor for anchors in _SHAPES.values() for anchor in anchors)
+    Shape(
+        "OpenRouter",
+        r"sk-or-v1-[0-9a-f]{32,}",
+        ("sk-or-v1-",),
+        "openrouter.ai/docs/api-reference/authentication",
+    ),
+    Shape(
+        "GitHub",
+        r"gh[pousr]_[A-Za-z0-9]{36,}",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+        "docs.github.com, GitHub's token formats",
+    ),
+    Shape(
+        "GitHub", r"github_pat_[A-Za-z0-9_]{40,}", ("github_pat_",), "docs.github.com, GitHub's token formats"
+    ),
+    Shape(
+        "GitLab",
+        rf"gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|wt|soat|oas|ffct)-{_BODY}{{20,}}(?:\.[0-9a-z]{{2,20}}){{0,2}}",
+        (
+            "glpat-",
+            "gldt-",
+            "glrt-",
+            "glrtr-",
+            "glcbt-",
+            "glptt-",
+            "glft-",
+            "glimt-",
+            "glagent-",
+            "glwt-",
+            "glsoat-",
+            "gloas-",
+            "glffct-",
+        ),
+        "gitleaks gitlab-*",
+    ),
+    Shape(
+        "Slack",
+        r"(?:xoxe\.)?xox[a-z]-[A-Za-z0-9-]{16,}",
+        ("xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-"),
+        "docs.slack.dev/authentication/tokens; gitleaks slack-*",
+    ),
+    Shape(
+        "Slack",
+        rf"{_ALONE}xapp-\d-[A-Za-z0-9-]{{16,}}",
+        ("xapp-",),
+        "docs.slack.dev/authentication/tokens; gitleaks slack-*",
+    ),
+    Shape(
+        "AWS",
+        r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?![A-Za-z0-9])",
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        "gitleaks aws-access-token",
+    ),
+    Shape("Google", rf"AIza{_BODY}{{35}}", ("AIza",), "gitleaks gcp-api-key"),
+    Shape(
+        "Google",
+        rf"{_ALONE}ya29\.{_BODY}{{20,}}",
+        ("ya29.",),
+        "many secret scanners: Google OAuth access token",
+    ),
+    Shape(
+        "Google", rf"GOCSPX-{_BODY}{{20,}}", ("GOCSPX-",), "many secret scanners: Google OAuth client secret"
+    ),
+    Shape(
+        "JSON web token",
+        rf"eyJ{_BODY}{{10,}}\.eyJ{_BODY}{{10,}}\.{_BODY}{{10,}}",
+        (".eyJ",),
+        "RFC 7519: two JSON objects in base64url and a signature",
+    ),
+    Shape("npm", rf"{_ALONE}npm_[A-Za-z0-9]{{36}}(?![A-Za-z0-9])", ("npm_",), "gitleaks npm-access-token"),
+    Shape("Hugging Face", rf"{_ALONE}hf_[A-Za-z0-9]{{34,}}", ("hf_",), "gitleaks huggingface-access-token"),
+    Shape(
+        "Stripe",
+        rf"{_ALONE}[sr]k_(?:live|test|prod)_[A-Za-z0-9]{{16,}}",
+        ("k_live_", "k_test_", "k_prod_"),
+        "gitleaks stripe-access-token",
+    ),
+    Shape(
+        "SendGrid",
+        rf"{_ALONE}SG\.{_BODY}{{16,}}\.{_BODY}{{16,}}",
+        ("SG.",),
+        "gitleaks sendgrid-api-token: 22 and 43 characters",
+    ),
+    Shape(
+        "DigitalOcean",
+        r"do[opr]_v1_[0-9a-f]{40,}",
+        ("doo_v1_", "dop_v1_", "dor_v1_"),
+        "gitleaks digitalocean-pat",
+    ),
+    Shape(
+        "PyPI",
+        rf"{_ALONE}pypi-{_BODY}{{40,}}",
+        ("pypi-",),
+        "pypi.org/help, API tokens; gitleaks pypi-upload-token",
+    ),
+    Shape(
+        "Docker Hub",
+        rf"dckr_[op]at_{_BODY}{{20,}}",
+        ("dckr_pat_", "dckr_oat_"),
+        "docs.docker.com/reference/api/hub, access tokens",
+    ),
+    Shape("Vault", rf"{_ALONE}hv[bs]\.{_BODY}{{24,}}", ("hvb.", "hvs."), "gitleaks vault-service-token"),
+    Shape(
+        "Grafana",
+        rf"{_ALONE}gl(?:sa|c)_[A-Za-z0-9+/_=]{{32,}}",
+        ("glsa_", "glc_"),
+        "gitleaks grafana-cloud-api-token",
+    ),
+    Shape(
+        "private key",
+        r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){20,8000}"
+        r"-----END [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----",
+        ("PRIVATE KEY",),
+        "RFC 7468, RFC 4880",
+    ),
+)
+ANCHORS = tuple(anchor for shape in SHAPES for anchor in shape.anchors)
 
 _BY_CHARACTER = {
-    "_": tuple(anchor for anchor in ANCHORS if "_" in anchor),
-    "-": tuple(anchor for anchor in ANCHORS if "-" in anchor),
-    "A": tuple(anchor for anchor in ANCHORS if "A" in anchor),
-    ".": (".eyJ",),
+    character: tuple(anchor for anchor in ANCHORS if character in anchor)
+    for character in ("_", "-", "A", ".")
 }
 
-_OF_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
-_BEGINNINGS = tuple(
-    {
-        b"eyJ",
-        b"sk_live_",
-        b"rk_live_",
-        *(anchor.encode() for anchor in ANCHORS if anchor not in (".eyJ", "k_live_", "PRIVATE KEY")),
-    }
-)
-_LONGEST_TOKEN = 2048
-_LONGEST_BEGINNING = 16
 _LONGEST_KEY = 8192
 _KEY_BEGINS, _KEY_END = b"-----BEGIN ", re.compile(rb"-----END [^-]{0,40}-----")
 
 
 def mask_shapes(text: str) -> str:
-    return _text_pattern().sub(MASK, text) if _may_hold_one(text) else text
+    return _pattern().sub(MASK, text) if _may_hold_one(text) else text
+
+
+def undecided_key(block: bytes) -> int:
+    """How much of a block's end may be the start of a private key that continues in the next block."""
+    window = block[-_LONGEST_KEY:]
+    start = window.rfind(_KEY_BEGINS)
+    if start >= 0:
+        over = _KEY_END.search(window, start)
+        if over is None or over.end() == len(window):
+            return len(window) - start
+    sizes = range(len(_KEY_BEGINS) - 1, 0, -1)
+    return next((size for size in sizes if window.endswith(_KEY_BEGINS[:size])), 0)
 
 
 def _may_hold_one(text: str) -> bool:
@@ -68,53 +182,6 @@ def _may_hold_one(text: str) -> bool:
     )
 
 
-def mask_shapes_in(block: bytes) -> bytes:
-    return _block_pattern().sub(MASK.encode(), block)
-
-
-def undecided_shape(block: bytes) -> int:
-    """How much of a block's end may be the start of a token or key that continues in the next block."""
-    return max(_undecided_token(block), _undecided_key(block))
-
-
-def beginnings_of(literals: Iterable[bytes]) -> frozenset[bytes]:
-    """Every part of them that may be the end of a block whose next one has the rest."""
-    return frozenset(literal[:size] for literal in literals for size in range(1, len(literal)))
-
-
-def ends_with_any(block: bytes, beginnings: frozenset[bytes]) -> bool:
-    return any(block[-size:] in beginnings for size in range(1, _LONGEST_BEGINNING))
-
-
-_HALF = beginnings_of(_BEGINNINGS)
-
-
-@cache  # most runs never need them, and they take longest to build
-def _text_pattern() -> re.Pattern[str]:
-    return re.compile("|".join(_SHAPES))
-
-
-@cache
-def _block_pattern() -> re.Pattern[bytes]:
-    return re.compile("|".join(_SHAPES).encode())
-
-
-def _undecided_token(block: bytes) -> int:
-    end = block[-_LONGEST_TOKEN:]
-    token = end[len(end.rstrip(_OF_TOKENS)) :]
-    if not token or len(token) == _LONGEST_TOKEN:
-        return 0
-    if ends_with_any(token, _HALF) or any(beginning in token for beginning in _BEGINNINGS):
-        return len(token)
-    return 0
-
-
-def _undecided_key(block: bytes) -> int:
-    window = block[-_LONGEST_KEY:]
-    start = window.rfind(_KEY_BEGINS)
-    if start >= 0:
-        over = _KEY_END.search(window, start)
-        if over is None or over.end() == len(window):
-            return len(window) - start
-    sizes = range(len(_KEY_BEGINS) - 1, 0, -1)
-    return next((size for size in sizes if window.endswith(_KEY_BEGINS[:size])), 0)
+@cache  # most runs never need it, and it takes longest to build
+def _pattern() -> re.Pattern[str]:
+    return re.compile("|".join(shape.pattern for shape in SHAPES))

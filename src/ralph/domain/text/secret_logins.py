@@ -1,0 +1,64 @@
+"""Passwords among the arguments of programs that take them with a short option: ``curl -u me:…``, ``docker login -p …``."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.domain.text.secret_names import MASK
+from ralph.domain.text.secret_values import is_reference
+
+_LOGIN = re.compile(
+    r"(?P<before>[ \t](?P<option>-u|--user|-a|--auth|-p|-P|-w)(?:[ \t]{1,8}|=)?\\{0,6}[\"']?)"
+    r"(?P<value>[^\s'\"\\-][^\s'\"\\]*)"
+)
+_CLIENTS = ("mysql", "mysqldump", "mysqladmin", "mariadb", "mariadb-dump", "mongo", "mongosh", "mongodump")
+_REGISTRIES = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az", "cf")
+_LDAP = ("ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami")
+_PROGRAMS_OF = {  # option: the programs that take a password with it
+    "-u": ("curl",),
+    "--user": ("curl",),
+    "-a": ("http", "https", "xh", "redis-cli"),
+    "--auth": ("http", "https", "xh"),
+    "-p": ("sshpass", *_CLIENTS, *_REGISTRIES),
+    "-P": ("sqlcmd", "bcp", "zip", "unzip"),
+    "-w": _LDAP,
+}
+_AFTER_USER = ("curl", "http", "https", "xh")  # as user:password
+_PARTS = (
+    "curl",
+    "http",
+    "xh ",
+    "sshpass",
+    "redis-cli",
+    "mysql",
+    "mariadb",
+    "mongo",
+    "login",
+    "sqlcmd",
+    "bcp",
+    "zip ",
+    "ldap",
+)
+_LONGEST_COMMAND = 400
+
+
+def mask_logins(text: str) -> str:
+    """Nearly every text names none of these programs, and looking for literals is quick."""
+    if " -" not in text or not any(part in text for part in _PARTS):
+        return text
+    return _LOGIN.sub(_masked, text)
+
+
+def _masked(found: re.Match[str]) -> str:
+    option, value = found["option"], found["value"]
+    start = found.string[max(0, found.start() - _LONGEST_COMMAND) : found.start()]
+    words = [
+        word.rpartition("/")[2] for word in re.split(r"\\[nrt]|[\s'\"\\(]+", re.split(r"[\n|;&]", start)[-1])
+    ]
+    program = next((word for word in words if word in _PROGRAMS_OF[option]), "")
+    if not program or (program in _REGISTRIES and "login" not in words):
+        return found[0]
+    user, colon, password = value.partition(":")
+    if program in _AFTER_USER:
+        return f"{found['before']}{user}:{MASK}" if colon and not is_reference(password) else found[0]
+    return found[0] if is_reference(value) else found["before"] + MASK

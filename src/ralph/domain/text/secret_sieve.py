@@ -1,0 +1,71 @@
+"""A quick test for blocks that hold no secret, which nearly all are: streams of many megabytes are searched.
+
+Most characters are removed first. What that leaves is short, and is searched for what the same removal leaves of the
+literals that every secret of a kind contains, or that stand before it. A block with one of them is looked at closely.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ralph.domain.text.secret_shapes import ANCHORS
+
+_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_AS_WRITTEN = bytes(range(256)).translate(bytes.maketrans(b"=>", b"::"))
+_IN_LOWER_CASE = _AS_WRITTEN.lower()
+
+
+class Sieve:
+    """``kept``: the characters that are not removed. Case counts only among capitals; ``=`` and ``>`` are colons."""
+
+    __slots__ = ("_patterns", "_removed", "_table")
+
+    def __init__(self, kept: bytes, literals: Iterable[str]) -> None:
+        self._table = _AS_WRITTEN if kept.isupper() else _IN_LOWER_CASE
+        self._removed = bytes(code for code in range(256) if self._table[code] not in kept)
+        endings: dict[bytes, list[bytes]] = {}
+        for sign in sorted({self._reduce(literal.encode()) for literal in literals}):
+            endings.setdefault(sign[:1], []).append(re.escape(sign[1:]))
+        # A pattern that begins with a literal is found several times as fast as one that does not.
+        self._patterns = [
+            re.compile(re.escape(first) + b"(?:" + b"|".join(rests) + b")")
+            for first, rests in endings.items()
+        ]
+
+    def finds_one(self, block: bytes) -> bool:
+        remainder = self._reduce(block)
+        return any(pattern.search(remainder) for pattern in self._patterns)
+
+    def _reduce(self, block: bytes) -> bytes:
+        return block.translate(self._table, self._removed)
+
+
+_RARE = re.compile(r"[kx]|v1")
+_TOKENS = [anchor for anchor in ANCHORS if anchor.islower()]
+_SIEVES = (
+    (
+        b"kynswxvz:-_",
+        "token: key: -token -key cookie: authorization: amz-signature:".split()  # noqa: SIM905
+        + [anchor for anchor in _TOKENS if _RARE.search(anchor)],
+    ),
+    (
+        b"scrpbwdl:",
+        "secret: credential: credentials: bearer password passwd pwd: pass: passphrase sshpass curl discord".split(),  # noqa: SIM905
+    ),
+    (
+        b"ghlpmrfyav_-.",
+        ["mysql -", "login -", "hooks.slack", "api.telegram", *(a for a in _TOKENS if not _RARE.search(a))],
+    ),
+    (_CAPITALS + b".", ["TOKEN", "SECRET", "PASSWORD", "KEY", *(a for a in ANCHORS if not a.islower())]),
+)
+SIEVES = tuple(Sieve(kept, literals) for kept, literals in _SIEVES)
+_KEPT = {*_CAPITALS, *b"".join(kept + kept.upper() for kept, _ in _SIEVES)}
+_REMOVED = bytes(code for code in range(256) if _AS_WRITTEN[code] not in _KEPT)
+
+
+def may_hold_secret(block: bytes) -> bool:
+    if b"@" in block and b"://" in block:
+        return True
+    remainder = block.translate(_AS_WRITTEN, _REMOVED)
+    return any(sieve.finds_one(remainder) for sieve in SIEVES)
