@@ -97,7 +97,8 @@ _OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:/
 _LONGEST_HELD = 8192
 # Whatever stands after one of these may belong to a secret until the line ends.
 _ANNOUNCING = tuple(
-    b"token key secret pass pwd credential uthoriz bearer cookie signature :// curl login mysql redis-cli".split()
+    b"token key secret pass pwd credential uthoriz bearer cookie signature ://"
+    b" curl mysql mariadb mongo redis-cli ldap docker podman nerdctl buildah skopeo helm login".split()
 )
 _KEY_ENDS = b"PRIVATE KEY-----"
 _ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))

@@ -12,15 +12,13 @@ from ralph.domain.text.secret_names import MASK
 from ralph.domain.text.secret_values import is_made_up, is_password
 
 # A key is a secret only if its name says what it opens.
-_OPENING = (
-    "access|account|admin|api|app|application|auth|client|consumer|deploy|encrypt|encryption|hmac|license|master"
-    "|private|secret|service|session|shared|signing|storage|subscription|webhook"
+_OPENINGS = (
+    "access account admin api app application auth client consumer deploy encrypt encryption hmac license master private"
+    " secret service session shared signing storage subscription webhook"
 )
-_OPENED = "|".join(f"(?<={word}{gap})" for word in _OPENING.split("|") for gap in ("", "_", "-", "."))
-_NAME = (
-    r"(?P<password>passw(?:or)?d|passphrase|pwd|(?<=[A-Za-z0-9][_-])pass)"
-    rf"|token|secret|credentials?|(?:{_OPENED})key"
-)
+_OPENING = tuple(_OPENINGS.split())
+_LONGEST_OPENING = 14
+_NAME = r"(?P<password>passw(?:or)?d|passphrase|pwd|(?<=[A-Za-z0-9][_-])pass)|token|secret|credentials?|(?P<key>key)"
 _TYPE = r":[ \t]{0,4}[A-Za-z][\w.|?\[\]]{0,40}[ \t]{0,4}="  # password: str = "…"
 _SEPARATOR = rf"(?:{_TYPE}|:=|=>|=(?![=~>])|:(?![:=/])|>(?=[^<>\s]{{1,200}}</))"
 _VALUE = (  # closed as it was opened, also inside of JSON; cut off; without quotes
@@ -67,9 +65,16 @@ def _places(word: str, text: str) -> Iterator[int]:
 
 
 def _masked(found: re.Match[str]) -> str:
+    if found["key"] and not _opens_something(found):
+        return found[0]
     bare = found["bare"]
     value = bare or found["quoted"] or found["inner"] or found["rest"]
     is_one = is_password if found["password"] else is_made_up
     if not is_one(value, quoted=bare is None):
         return found[0]
     return found["before"] + (found["open"] or found["escaped"] or found["opened"] or "") + MASK
+
+
+def _opens_something(found: re.Match[str]) -> bool:
+    before = found.string[max(0, found.start() - _LONGEST_OPENING) : found.start()]
+    return before.lower().rstrip("_-.").endswith(_OPENING)

@@ -12,7 +12,7 @@ _LOGIN = re.compile(
     r"(?P<value>[^\s'\"\\-][^\s'\"\\]*)"
 )
 _CLIENTS = ("mysql", "mysqldump", "mysqladmin", "mariadb", "mariadb-dump", "mongo", "mongosh", "mongodump")
-_REGISTRIES = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oc", "az", "cf")
+_REGISTRIES = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm")
 _LDAP = ("ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami")
 _PROGRAMS_OF = {  # option: the programs that take a password with it
     "-u": ("curl",),
