@@ -109,11 +109,11 @@ def mask_block(block: bytes) -> bytes:
     if not may_hold_secret(block):
         return block
     if b"PRIVATE KEY" in block:
-        block = _masked(block, mask_shapes)
-    return b"\n".join([_masked(line, mask_text) for line in block.split(b"\n")])
+        block = _mask_bytes(block, mask_shapes)
+    return b"\n".join([_mask_bytes(line, mask_text) for line in block.split(b"\n")])
 
 
-def _masked(block: bytes, mask: Callable[[str], str]) -> bytes:
+def _mask_bytes(block: bytes, mask: Callable[[str], str]) -> bytes:
     return mask(block.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 

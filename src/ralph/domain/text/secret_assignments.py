@@ -41,7 +41,7 @@ def mask_assignments(text: str) -> str:
     lower = text.lower()
     if len(lower) != len(text):  # a few letters of other languages become two
         lower = "".join(one if not one.isascii() else one.lower() for one in text)
-    places = sorted({place for word in _ENDS for place in _places(word, lower)})
+    places = sorted({place for word in _ENDS for place in _find_all(word, lower)})
     if not places:
         return text
     if "login" in lower and "password" in lower:
@@ -52,19 +52,19 @@ def mask_assignments(text: str) -> str:
     end = 0
     for place in places:
         if place >= end and (found := _GIVEN.match(text, place)):
-            shown += (text[end:place], _masked(found))
+            shown += (text[end:place], _replace(found))
             end = found.end()
     return "".join((*shown, text[end:])) if shown else text
 
 
-def _places(word: str, text: str) -> Iterator[int]:
+def _find_all(word: str, text: str) -> Iterator[int]:
     place = text.find(word)
     while place >= 0:
         yield place
         place = text.find(word, place + 1)
 
 
-def _masked(found: re.Match[str]) -> str:
+def _replace(found: re.Match[str]) -> str:
     if found["key"] and not _opens_something(found):
         return found[0]
     bare = found["bare"]

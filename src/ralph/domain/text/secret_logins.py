@@ -46,10 +46,10 @@ def mask_logins(text: str) -> str:
     """Nearly every text names none of these programs, and looking for literals is quick."""
     if " -" not in text or not any(part in text for part in _PARTS):
         return text
-    return _LOGIN.sub(_masked, text)
+    return _LOGIN.sub(_replace, text)
 
 
-def _masked(found: re.Match[str]) -> str:
+def _replace(found: re.Match[str]) -> str:
     option, value = found["option"], found["value"]
     start = found.string[max(0, found.start() - _LONGEST_COMMAND) : found.start()]
     words = [
