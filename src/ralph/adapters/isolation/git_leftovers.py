@@ -47,6 +47,8 @@ _NAMES = "BISECT_NAMES"  # older gits give it to a shell
 _QUOTED = re.compile(rb"(?:\s*'[^']*')*\s*")
 _REPLACED = "refs/replace"
 _PACKED = "packed-refs"
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+_REPLACED_LINE = re.compile(rb"[0-9A-Fa-f]+[ \t\r]refs/replace/")
 _MOST_BYTES = 50_000_000
 
 
@@ -100,7 +102,7 @@ class GitLeftovers:
         text = _read(file)
         if text is None or all(line in self._commands for line in _command_lines(text)):
             return
-        lines = text.splitlines(keepends=True)
+        lines = _lines(text)
         kept = [line for line in lines if line in self._commands or not _COMMAND.match(line)]
         with contextlib.suppress(OSError):
             beneath.write_atomic(file, b"".join(kept))
@@ -114,12 +116,12 @@ class GitLeftovers:
             return
         self._examined[file] = now
         text = _read(file)
-        if text is None and _mentions(file, f" {_REPLACED}/".encode()):
+        if text is None and _mentions(file, f"{_REPLACED}/".encode()):
             self._report(f"{file} is too long to be cleaned of {_REPLACED}: see `git replace --list`")
         if text is None or not any(line not in self._packed for line in _replaced_lines(file)):
             return
         kept, is_dropped = [], False
-        for line in text.splitlines(keepends=True):
+        for line in _lines(text):
             if not line.startswith(b"^"):
                 is_dropped = _is_replaced(line) and line not in self._packed
             if not is_dropped:
@@ -179,15 +181,20 @@ def _commands(folder: Path) -> Iterator[bytes]:
 
 
 def _command_lines(text: bytes) -> Iterator[bytes]:
-    return (line for line in text.splitlines(keepends=True) if _COMMAND.match(line))
+    return (line for line in _lines(text) if _COMMAND.match(line))
 
 
 def _replaced_lines(file: Path) -> Iterator[bytes]:
-    return (line for line in (_read(file) or b"").splitlines(keepends=True) if _is_replaced(line))
+    return (line for line in _lines(_read(file) or b"") if _is_replaced(line))
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """As git sees them: a carriage return ends none."""
+    return _LINE.findall(text)
 
 
 def _is_replaced(line: bytes) -> bool:
-    return line.partition(b" ")[2].startswith(f"{_REPLACED}/".encode())
+    return _REPLACED_LINE.match(line) is not None
 
 
 def _mentions(file: Path, what: bytes) -> bool:
