@@ -53,9 +53,10 @@ def _replace(found: re.Match[str]) -> str:
     option, value = found["option"], found["value"]
     start = found.string[max(0, found.start() - _LONGEST_COMMAND) : found.start()]
     words = [
-        word.rpartition("/")[2] for word in re.split(r"\\[nrt]|[\s'\"\\(]+", re.split(r"[\n|;&]", start)[-1])
+        word.rpartition("/")[2]
+        for word in re.split(r"(?:\\[nrt]|[\s'\"\\(])+", re.split(r"[\n|;&]", start)[-1])
     ]
-    program = next((word for word in words if word in _PROGRAMS_OF[option]), "")
+    program = next((word for word in reversed(words) if word in _PROGRAMS_OF[option]), "")
     if not program or (program in _REGISTRIES and "login" not in words):
         return found[0]
     user, colon, password = value.partition(":")

@@ -42,11 +42,13 @@ GIVEN = [
     f"credentials: {S}",
     f"PASSWORD: {S}",
     f"docker login -u me -p {S} h",
+    f"x: 'y'\\ndocker login -u me -p {S} h",
     f"curl -u user:{S} https://h",
     f"send Bearer {S}0123456789",
     f"https://h/path?x=1&X-Amz-Signature=0{S}",
     f"https://h.example/path?token={S}&x=1",
     f"sshpass -p {S} ssh h",
+    f"docker run -p 8080:80 image mysql -p{S}",
     f"mysql -u root -p{S} db",
 ]
 PLAIN = [
