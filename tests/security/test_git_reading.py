@@ -42,7 +42,7 @@ def pointer(root: Path, written: bytes, name: bytes) -> None:
 
 def common(root: Path, written: bytes, name: str) -> None:
     own = root / "g" / "worktrees" / "w"
-    for place in (root / "g", own / name.strip(), own / name):
+    for place in dict.fromkeys((root / "g", own / name.strip(), own / name)):
         shutil.copytree(root / ".git", place, dirs_exist_ok=True)
     shutil.copy(root / ".git" / "HEAD", own / "HEAD")
     with (own / name / "config").open("ab") as config:
@@ -91,6 +91,8 @@ ARCHIVES: dict[str, Callable[[Path], Path | None]] = {
     ),
     "head as a longer link": lambda root: passed_over(root, link_head),
 }
+if os.geteuid():  # nothing is closed to root
+    ARCHIVES["closed references"] = lambda root: passed_over(root, lambda git: (git / "refs").chmod(0))
 
 
 def unpack(project: Project, archive: str) -> Path:
