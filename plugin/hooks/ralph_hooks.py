@@ -229,7 +229,7 @@ Hooks read it too: it imports the standard library only, and little of that.
     from contextlib import suppress
 
     _m = _module("ralph.adapters.files"); open_plain = _m["open_plain"]; read_whole = _m["read_whole"]; write_atomic = _m["write_atomic"]
-    _m = _module("ralph.domain.trust.seal"); RECORDS = _m["RECORDS"]; seal_of = _m["seal_of"]
+    _m = _module("ralph.domain.trust.seal"); RECORDS = _m["RECORDS"]; mark_of = _m["mark_of"]; seal_of = _m["seal_of"]
 
     TYPE_CHECKING = False
 
@@ -291,14 +291,19 @@ Hooks read it too: it imports the standard library only, and little of that.
 
     def seal(folder: str, environ: Mapping[str, str]) -> None:
         """Raises OSError."""
-        made: list[bytes] = []
+        _write(os.path.join(folder, SEAL), f"{seal_of(_place(folder), _ensure_key(environ))}\n")
 
-        def ensure_key(store: dict[str, Any]) -> None:
-            made.append(_key(store) or os.urandom(KEY_BYTES))
-            store["key"] = made[0].hex()
+    def mark(folder: str, name: str, content: object, environ: Mapping[str, str]) -> str:
+        """For what ralph writes into a state folder; empty if no key can be kept, and then it will be asked about."""
+        try:
+            return mark_of(_place(folder), name, content, _key(_read(environ)) or _ensure_key(environ))
+        except OSError:
+            return ""
 
-        _change(environ, ensure_key)
-        _write(os.path.join(folder, SEAL), f"{seal_of(_place(folder), made[0])}\n")
+    def is_marked(folder: str, name: str, content: object, found: object, environ: Mapping[str, str]) -> bool:
+        """Whether ralph wrote this here, for this user."""
+        key = _key(_read(environ))
+        return bool(key) and found == mark_of(_place(folder), name, content, key)
 
     def seal_unless_used(folder: str) -> None:
         """Whatever is written to it from now on is ours. A record that is there already came from elsewhere, or has a seal."""
@@ -340,6 +345,17 @@ Hooks read it too: it imports the standard library only, and little of that.
         except (TypeError, ValueError):
             return b""
         return key if len(key) == KEY_BYTES else b""
+
+    def _ensure_key(environ: Mapping[str, str]) -> bytes:
+        """Raises OSError."""
+        made: list[bytes] = []
+
+        def ensure(store: dict[str, Any]) -> None:
+            made.append(_key(store) or os.urandom(KEY_BYTES))
+            store["key"] = made[0].hex()
+
+        _change(environ, ensure)
+        return made[0]
 
     def _change(environ: Mapping[str, str], change: Callable[[dict[str, Any]], None]) -> None:
         """One process at a time: a lost key would make every sealed folder a stranger."""
@@ -2804,11 +2820,18 @@ def ralph_domain_trust_digest():
     return locals()
 
 def ralph_domain_trust_seal():
-    """The seal of a state folder: it tells a record that ralph wrote here from one that came with a clone."""
+    """The seal of a state folder: it tells a record that ralph wrote here from one that came with a clone.
 
-    RECORDS = frozenset(
-        {"ralph.db", "runs", "state", "tasks", "plans", "worktrees", "forward", "PROJECT-MESSAGE-BUS.md"}
-    )
+It says nothing of what git or an archive put into the folder later: what names commands has a mark of its own.
+"""
+
+    import json
+
+    LOGS = frozenset({"ralph.db-wal", "ralph.db-journal", "ralph.db-shm"})
+    """SQLite's own files beside the database."""
+    RECORDS = LOGS | {
+        *("ralph.db", "runs", "state", "tasks", "plans", "worktrees", "forward", "PROJECT-MESSAGE-BUS.md")
+    }
     """What ralph writes in a state folder and acts on later."""
 
     def seal_of(folder: str, key: bytes) -> str:
@@ -2816,6 +2839,13 @@ def ralph_domain_trust_seal():
         _m = _module("ralph.domain.trust.digest"); blake2b = _m["blake2b"]
 
         return blake2b(folder.encode(errors="surrogateescape"), key=key, digest_size=32).hexdigest()
+
+    def mark_of(folder: str, name: str, content: object, key: bytes) -> str:
+        """For something that ralph wrote under this name in a state folder: elsewhere it needs another, too."""
+        _m = _module("ralph.domain.trust.digest"); blake2b = _m["blake2b"]
+
+        data = json.dumps([folder, name, content], sort_keys=True, separators=(",", ":"))
+        return blake2b(data.encode(), key=key, digest_size=32).hexdigest()
     return locals()
 
 def ralph_guard_families_call():

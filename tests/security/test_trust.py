@@ -541,7 +541,7 @@ def test_every_record_that_ralph_acts_on_is_known(clone: Path) -> None:
     done = {"outcome": "it is there", "acceptance_criteria": ["it works"]}
     (clone / "tasks.json").write_text(json.dumps([{"id": "ONE", "title": "one", "completion": done}]))
     assert ralph(clone, "task", "add", "-f", "tasks.json").returncode == 0
-    commit(clone)
+    commit(clone, "tasks.json")
     ralph(clone, "work", "--agent", "true", "-m", "1")
     ralph(clone, "plan", "run", *AGENT, "--trust")
     written = {entry.name for entry in (clone / ".ralph").iterdir() if not entry.is_symlink()}
@@ -712,8 +712,9 @@ def plan(project: Path, *commands: str, branch: str = "") -> None:
     (project / "ralph" / "prompt.md").write_text("Do it.\n")
 
 
-def commit(project: Path) -> None:
-    for arguments in (("add", "-f", "-A"), ("commit", "-q", "-m", "x")):
+def commit(project: Path, *what: str) -> None:
+    """``what``: everything, even what git would ignore."""
+    for arguments in (("add", *(what or ("-f", "-A"))), ("commit", "-q", "-m", "x")):
         subprocess.run(["git", *arguments], cwd=project, check=True)
 
 

@@ -13,7 +13,7 @@ import stat
 from contextlib import suppress
 
 from ralph.adapters.files import open_plain, read_whole, write_atomic
-from ralph.domain.trust.seal import RECORDS, seal_of
+from ralph.domain.trust.seal import RECORDS, mark_of, seal_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,14 +87,21 @@ def is_sealed(folder: str, environ: Mapping[str, str]) -> bool:
 
 def seal(folder: str, environ: Mapping[str, str]) -> None:
     """Raises OSError."""
-    made: list[bytes] = []
+    _write(os.path.join(folder, SEAL), f"{seal_of(_place(folder), _ensure_key(environ))}\n")
 
-    def ensure_key(store: dict[str, Any]) -> None:
-        made.append(_key(store) or os.urandom(KEY_BYTES))
-        store["key"] = made[0].hex()
 
-    _change(environ, ensure_key)
-    _write(os.path.join(folder, SEAL), f"{seal_of(_place(folder), made[0])}\n")
+def mark(folder: str, name: str, content: object, environ: Mapping[str, str]) -> str:
+    """For what ralph writes into a state folder; empty if no key can be kept, and then it will be asked about."""
+    try:
+        return mark_of(_place(folder), name, content, _key(_read(environ)) or _ensure_key(environ))
+    except OSError:
+        return ""
+
+
+def is_marked(folder: str, name: str, content: object, found: object, environ: Mapping[str, str]) -> bool:
+    """Whether ralph wrote this here, for this user."""
+    key = _key(_read(environ))
+    return bool(key) and found == mark_of(_place(folder), name, content, key)
 
 
 def seal_unless_used(folder: str) -> None:
@@ -143,6 +150,18 @@ def _key(store: Mapping[str, Any]) -> bytes:
     except (TypeError, ValueError):
         return b""
     return key if len(key) == KEY_BYTES else b""
+
+
+def _ensure_key(environ: Mapping[str, str]) -> bytes:
+    """Raises OSError."""
+    made: list[bytes] = []
+
+    def ensure(store: dict[str, Any]) -> None:
+        made.append(_key(store) or os.urandom(KEY_BYTES))
+        store["key"] = made[0].hex()
+
+    _change(environ, ensure)
+    return made[0]
 
 
 def _change(environ: Mapping[str, str], change: Callable[[dict[str, Any]], None]) -> None:

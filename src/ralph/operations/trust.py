@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 STATE_FOLDER = ".ralph"
 RECORDS_MEAN = "has records of runs and tasks that ralph cannot tell from a stranger's, as after an upgrade, a move or a copy:"
+TRACKED_MEAN = (
+    "has records that came by git, or that a pull replaces with others'; to end that: git rm -r --cached"
+)
 
 
 class Standing(NamedTuple):
@@ -53,7 +57,7 @@ def standing_of(
     from ralph.adapters.git_demands import git_demands
 
     root = settings.root
-    asked = [*more, *git_demands(root, workspace)]
+    asked = [*more, *git_demands(root, workspace), *tracked_records(root, environ)]
     if settings.project.values:
         from ralph.config.demands import demands_of
 
@@ -116,10 +120,33 @@ def strange_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ...
 
     folder = str(root / STATE_FOLDER)
     found = records_in(folder)
-    is_ours = digest_of(os.path.realpath(root), AGREED_RECORDS) in inherited(environ)
-    if not found or is_ours or is_sealed(folder, environ):
+    if not found or _are_inherited(root, environ) or is_sealed(folder, environ):
         return ()
     return (Demand(RECORDS_MEAN, ", ".join(found), "", STATE_FOLDER),)
+
+
+def tracked_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ...]:
+    """Those that git wrote, or may at the next pull: a seal says nothing of them. A yes counts until git has others."""
+    from ralph.adapters.trust_store import records_in
+
+    if not records_in(str(root / STATE_FOLDER)) or _are_inherited(root, environ):
+        return ()
+    from ralph.adapters.git_index import tracked_below
+    from ralph.domain.trust.seal import LOGS, RECORDS
+
+    known = {name.lower() for name in RECORDS - LOGS}  # of which git's own are never used
+    found = tracked_below(root / STATE_FOLDER)
+    tracked = [one for one in found if one.path.partition("/")[0].lower() in known]
+    if not tracked:
+        return ()
+    names = sorted({f"{STATE_FOLDER}/{one.path.partition('/')[0]}" for one in tracked})
+    whole = json.dumps(sorted((one.path, one.content) for one in tracked))
+    return (Demand(TRACKED_MEAN, " ".join(names), "", STATE_FOLDER, whole=whole),)
+
+
+def _are_inherited(root: Path, environ: Mapping[str, str]) -> bool:
+    """We are a part of a run here."""
+    return digest_of(os.path.realpath(root), AGREED_RECORDS) in inherited(environ)
 
 
 def trust(standing: Standing, *, environ: Mapping[str, str] = os.environ) -> None:
@@ -129,7 +156,11 @@ def trust(standing: Standing, *, environ: Mapping[str, str] = os.environ) -> Non
 
     project, folder = os.path.realpath(standing.project), str(standing.project / STATE_FOLDER)
     has_records = RECORDS_MEAN in (demand.means for demand in standing.new)
-    agreed = (*standing.asked, AGREED_RECORDS) if has_records else standing.asked
+    agreed = list(standing.asked)
+    if has_records:
+        from ralph.adapters.storage.request_marks import strange_requests
+
+        agreed += (AGREED_RECORDS, *strange_requests(standing.project / STATE_FOLDER, environ))
     try:
         trust_store.remember(project, [digest_of(project, demand) for demand in agreed], environ)
         if has_records:

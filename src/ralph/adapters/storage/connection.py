@@ -6,6 +6,7 @@ A clone can bring its own ``.ralph/ralph.db``. Whatever it holds, a question to 
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import stat
 import time
@@ -75,6 +76,7 @@ def _bytes_of(file: str) -> int:
 def connect(path: Path, *, options: str = "", timeout: float) -> Connection:
     """``options``: of SQLite's URI, as ``mode=ro``. Raises StoreError, or what SQLite raises."""
     _require_plain_files(path)
+    _require_own_log(path)
     target = f"{path.absolute().as_uri()}?{options}" if options else path
     connection = sqlite3.connect(
         target, uri=bool(options), timeout=timeout, isolation_level=None, cached_statements=64, factory=Connection
@@ -108,6 +110,34 @@ def _require_plain_files(path: Path) -> None:
         if not stat.S_ISREG(mode):
             message = f"cannot read {file}: it is not a plain file"
             raise StoreError(message, hint=f"Move it away; ralph keeps its record in {path}.")
+
+
+def _require_own_log(path: Path) -> None:
+    """SQLite plays any log into the database, whosever it is. Between runs there is none, so git may put one there.
+
+    One that is tracked and was written to since is ours: an agent may have added it while a run is under way.
+    """
+    found = {f"{path.name}{end}": os.path.lexists(f"{path}{end}") for end in BESIDE[1:]}
+    if not any(found.values()):
+        return
+    from ralph.adapters.git_index import tracked_below
+
+    for one in tracked_below(path.parent):
+        file = path.parent / one.path
+        if found.get(one.path.lower()) and _written(file) == one.written:
+            message = f"git put {file} there, which would replace your record: nothing was read"
+            name = shlex.quote(str(file))
+            hint = (
+                f"if it came with a pull: git rm -f {name}; if you added it yourself: git rm --cached {name}"
+            )
+            raise StoreError(message, hint=hint)
+
+
+def _written(file: Path) -> tuple[int, int]:
+    try:
+        return divmod(file.lstat().st_mtime_ns, 1_000_000_000)
+    except OSError:
+        return -1, 0
 
 
 def require_plain_tables(connection: sqlite3.Connection, path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ralph.errors import StoreError
 
 STATE_FOLDER = ".ralph"
+RUNS = "runs"
 _IN_STATE = f"/{STATE_FOLDER}/"
 
 
@@ -17,7 +18,7 @@ def run_folder(state_folder: Path, run_id: str) -> Path:
     if run_id in ("", ".", "..") or "/" in run_id or "\0" in run_id:
         message = f"the record contains a run with an invalid name: {run_id!r}"
         raise StoreError(message, hint="It was left alone.")
-    return state_folder / "runs" / run_id
+    return state_folder / RUNS / run_id
 
 
 def recorded(path: Path, project: Path) -> str:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.storage.places import located, recorded
+from ralph.adapters.storage.request_marks import MOST_BYTES, REQUEST, with_mark
 from ralph.errors import StoreError
 
 VERSION = 2
-MOST_BYTES = 100_000_000
 NEW_RUN = "start a new run with `ralph run`"
 PATHS = ("promptFile", "ralphDir", "taskFolder", "folder")
 """The arguments that are paths. Those inside the project are kept relative to it: see ``places``."""
@@ -50,8 +50,8 @@ def save_request(folder: Path, request: RunRequest) -> None:
         "settings": request.settings,
         "byProgram": request.by_program,
     }
-    path = folder / "request.json"
-    beneath.write_atomic(path, json.dumps(content, indent=1) + "\n", _state_of(folder))
+    text = json.dumps(with_mark(content, folder), indent=1) + "\n"
+    beneath.write_atomic(folder / REQUEST, text, _state_of(folder))
 
 
 def save_flags(folder: Path, flags: Sequence[tuple[Sequence[str], object, str]]) -> None:
@@ -65,7 +65,7 @@ def save_flags(folder: Path, flags: Sequence[tuple[Sequence[str], object, str]])
 
 
 def load_request(folder: Path) -> RunRequest:
-    path = folder / "request.json"
+    path = folder / REQUEST
     try:
         content = json.loads(beneath.read_plain(path, MOST_BYTES, _state_of(folder)))
         if content["version"] != VERSION:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.storage.places import run_folder
+from ralph.adapters.storage.request_marks import strange_request
 from ralph.adapters.storage.run_files import RunRequest, load_request
 from ralph.config.loading import load, recorded
 from ralph.config.root import STATE_FOLDER, Root, shares_record
@@ -40,13 +41,15 @@ def prepare_resume(
     """``iterations`` and ``flags`` replace the run's own; files that it may change are added to them."""
     extended = iterations is not None or any(tuple(path) not in NO_LIMITS for path, *_ in flags)
     run = resumable_run(root, reference, extended=extended)
-    request = load_request(run_folder(root.state / STATE_FOLDER, run.id))
+    folder = run_folder(root.state / STATE_FOLDER, run.id)
+    request, asked = load_request(folder), tuple(strange_request(folder))
     _require_resumable(run, request, root)
     given = _merge([*request.flags, *_iteration_flag(request, iterations), *flags])
     loaded = load(root.state, environ=os.environ, flags=given)
     launch = prepare_again(
         request.profile, request.arguments, loaded, Root(root.state, Path(request.workspace)), resumes=run.id
     )
+    launch = replace(launch, demands=(*launch.demands, *asked))
     if iterations is not None:  # not every profile has a setting that says so
         launch = replace(launch, maximum=iterations)
     return Resumption(run, launch, tuple(_differences(request.settings, recorded(loaded))))
