@@ -187,13 +187,27 @@ def test_the_workspace_does_not_become_a_repository_of_its_own(sandboxed: Sandbo
     sandboxed.workspace.mkdir(exist_ok=True)
     sandboxed.shell(
         f"""
-        cp -r {top}/.git/objects {top}/.git/refs {top}/.git/HEAD . || cp -r {top}/.git/objects {top}/.git/refs .
+        cp -r "{top}/.git/objects" "{top}/.git/refs" .
         printf '[core]\n\tworktree = .\n' > config; printf '{FAKE_CONFIG}' >> config
-        rm -f HEAD; rm -f {top}/.git/HEAD; printf 'ref: refs/heads/main\n' > HEAD
+        rm -f "{top}/.git/HEAD"; printf 'ref: refs/heads/main\n' > HEAD
+        git status 2> said
         """
     )
+    assert "commondir: Is a directory" in (sandboxed.workspace / "said").read_text()
+    GitTraps(sandboxed.workspace, sandboxed.reports.append).remove()
     subprocess.run(["git", "status"], cwd=sandboxed.workspace, check=False, capture_output=True)
     assert not seen.exists()
+
+
+def test_nothing_is_in_the_way_of_the_names_that_git_knows(sandboxed: Sandboxed) -> None:
+    top = sandboxed.workspace
+    (top / "commondir").mkdir()  # as a ralph that was killed leaves it
+    sandboxed.shell(
+        "git diff HEAD && git log --oneline HEAD && git status --porcelain > said && touch all-said"
+    )
+    assert (top / "all-said").exists()
+    assert "HEAD" not in (top / "said").read_text()
+    assert not (top / "commondir").exists()
 
 
 def test_what_worktrees_share_is_data(sandboxed: Sandboxed, tmp_path: Path) -> None:

@@ -101,6 +101,19 @@ def test_a_sandbox_that_is_not_there_is_an_error_and_leaves_nothing_to_resume(co
     assert "no interrupted run" in confined.ralph("resume", check=2).stderr
 
 
+@pytest.mark.parametrize("place", ["", "work"], ids=["home", "a folder"])
+def test_of_an_agent_in_the_home_only_its_file_is_seen(confined: Project, own_home: Path, place: str) -> None:
+    agent = own_home / place / "agent.sh"
+    agent.parent.mkdir(exist_ok=True)
+    (agent.parent / "secret").write_text("hush")
+    agent.write_text(
+        f'#!/bin/sh\nls {agent.parent} > seen; cat {agent.parent}/secret >> seen; echo "{DONE}"\n'
+    )
+    agent.chmod(0o755)
+    confined.ralph("run", "-p", PROMPT, "--sandbox", "--agent", str(agent), check=0, HOME=str(own_home))
+    assert (confined.root / "seen").read_text() == "agent.sh\n"
+
+
 def test_without_a_word_a_run_has_no_sandbox(confined: Project, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     confined.agent([{"run": f"touch {outside}"}, {"say": DONE}])

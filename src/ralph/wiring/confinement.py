@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ralph.domain.sandbox.policy import SandboxPolicy
 
 
+NOTIFIED_OUTSIDE = "commands of notify run outside the sandbox, whatever they start"
 CHECKS_OUTSIDE = "guardrails and verification run outside the sandbox (sandboxChecks is false)"
 
 
@@ -254,6 +255,7 @@ async def open_confinement(
         notes = (
             *own_notes(site, project_places(site, policy, site.needs)),
             *(() if settings.sandbox_checks else (CHECKS_OUTSIDE,)),
+            *((NOTIFIED_OUTSIDE,) if any("://" not in command for command in settings.notify) else ()),
             *exposed_commands(launch.root.workspace, {"notify": settings.notify, "scm": scm}),
         )
         yield Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *notes), tidy)

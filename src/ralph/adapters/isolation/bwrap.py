@@ -264,6 +264,8 @@ def _git_settings(home: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
 def network_promise(policy: SandboxPolicy, rules: tuple[HostRule, ...]) -> str:
     if not rules:
         return "off" if policy.network is Network.OFF else "off: nothing is on the allow-list"
+    if widest := [rule for rule in rules if rule.is_wildcard and not rule.host]:
+        return f"every public host ({', '.join(sorted(map(str, widest)))})"
     names = sorted(map(str, rules))
     shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     return f"only {shown}"

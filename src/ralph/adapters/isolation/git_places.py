@@ -53,7 +53,7 @@ def git_places(workspace: Path) -> GitPlaces:
     _refuse_link(marker)
     found = git_folders(workspace)
     if found is None:
-        return GitPlaces(readonly=() if barred else (marker,), barred=(*barred, *_bare_head(workspace)))
+        return GitPlaces(readonly=() if barred else (marker,), barred=(*barred, *_unbelievable(workspace)))
     top, own, common = found.top, found.own, found.common
     readable, writable, readonly = [], [own], []
     if (top / MARKER).is_file():
@@ -90,14 +90,22 @@ def git_places(workspace: Path) -> GitPlaces:
         tuple(readable),
         tuple(writable),
         tuple(dict.fromkeys(readonly)),
-        (*barred, *_bare_head(workspace)),
+        (*barred, *_unbelievable(workspace)),
     )
 
 
-def _bare_head(workspace: Path) -> Iterator[Path]:
-    """A folder with a HEAD, objects and refs is a repository too, if there is no better one: the agent may break that."""
-    if not os.path.lexists(head := workspace / "HEAD"):
-        yield head
+def _unbelievable(workspace: Path) -> Iterator[Path]:
+    """A folder with a HEAD, objects and refs is a repository too, if there is no better one: the agent may break that.
+
+    Git gives up at one whose ``commondir`` is no file. A ``HEAD`` would be in the way of ``git diff HEAD``.
+    """
+    path = workspace / COMMON_DIR
+    if not os.path.lexists(path) or _is_empty(path):  # left by a ralph that was killed
+        yield path
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
 
 
 def _running(top: Path) -> Iterator[Path]:

@@ -41,6 +41,7 @@ _SECRETS_AMONG_TOOLS = (
     ".pyenv/versions/*/pip.conf", ".rbenv/versions/*/.gem/credentials", ".volta/hooks.json",
     ".volta/tools/image/*/*/etc/npmrc",
 )  # fmt: skip
+_PROGRAMS = ("bin", "sbin")
 _TOOLS_ELSEWHERE = ("/home/linuxbrew",)
 _OF_AN_INSTALLATION = ("bin", "include", "lib", "lib64", "libexec", "pyvenv.cfg", "share", "ssl")
 
@@ -96,16 +97,16 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
     # Ours, not the agent's: a repository's settings could name any folder of the home in that.
     for folder in map(Path, site.own.environment["PATH"].split(os.pathsep)):
         candidates.append(folder)
-        if folder.name in ("bin", "sbin"):
+        if folder.name in _PROGRAMS:
             candidates.append(folder.parent / "lib")
     for name in site.programs:
         found = shutil.which(site.workspace / name if os.sep in name else name, path=site.path)
         if found is None:
             continue
         program = Path(found)
-        candidates.append(program.parent)
+        candidates += _around(program)
         if not is_redirectable(program, writable):
-            candidates.append(real_path(program).parent)
+            candidates += _around(real_path(program))
     for candidate in dict.fromkeys(candidates):
         if not candidate.is_absolute() or not is_true(candidate.exists):
             continue
@@ -117,6 +118,15 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
             by_link = real_path(candidate.parent) / candidate.name
             if by_link != path and any(is_in(by_link, folder) for folder in hidden):
                 yield Place(by_link, How.READABLE, path)
+
+
+def _around(program: Path) -> Iterator[Path]:
+    """A folder of programs, with its libraries, or a package. People keep scripts beside their secrets."""
+    folder = program.parent
+    if folder.name in _PROGRAMS:
+        yield from (folder, folder.parent / "lib")
+    else:
+        yield folder if "node_modules" in folder.parts else program
 
 
 def _secrets_among_tools(home: Path) -> Iterator[Path]:

@@ -62,7 +62,9 @@ class GitTraps:
     def found(self) -> list[Path]:
         folders = git_folders(self._workspace)
         tops = () if folders is None else dict.fromkeys((folders.common, folders.own))
-        return sorted({path for top in tops for path in self._traps(str(top))})
+        return sorted(
+            {*_bare_head(self._workspace), *(path for top in tops for path in self._traps(str(top)))}
+        )
 
     def require_none(self) -> None:
         """Before the agent starts: later it would be unclear who put it there. Raises ConfigError."""
@@ -126,6 +128,13 @@ class GitTraps:
 def _shown(path: Path) -> str:
     """Cleaned: the agent chose the name."""
     return clean_line(str(path).encode(errors="surrogateescape").decode(errors="replace"))
+
+
+def _bare_head(folder: Path) -> Iterator[Path]:
+    """With it, and the other two, the folder is a repository of its own, for whoever stands in it."""
+    head = folder / "HEAD"
+    if os.path.lexists(head) and all((folder / name).is_dir() for name in (_OBJECTS, "refs")):
+        yield head
 
 
 def _leads_away(entry: os.DirEntry[str]) -> bool:
@@ -203,11 +212,12 @@ def exposed_commands(workspace: Path, commands: Mapping[str, Iterable[str]]) -> 
                     if without_subsection(key) not in _NOT_RUN and not key.startswith(_NO_PROGRAMS)
                 ]
     for who, command in dict.fromkeys(named):
-        if (path := _in_workspace(command, workspace)) is not None:
+        if (path := _in_workspace(command, workspace, may_come=who in commands)) is not None:
             yield f"runs outside, though the agent can change it: {path} ({who})"
 
 
-def _in_workspace(command: str, workspace: Path) -> Path | None:
+def _in_workspace(command: str, workspace: Path, *, may_come: bool) -> Path | None:
+    """The first file there that it names. ``may_come``: or whatever is written as a path, and the agent could create."""
     try:
         words = shlex.split(command, comments=False)
     except ValueError:
@@ -216,7 +226,9 @@ def _in_workspace(command: str, workspace: Path) -> Path | None:
     for word in words:
         try:
             path = top / expand_home(word)
-            if path.is_file() and top in (real_path(path.parent) / path.name).parents:
+            if (path.is_file() or (may_come and "/" in word and not path.exists())) and top in (
+                real_path(path.parent) / path.name
+            ).parents:
                 return path
         except (OSError, ValueError):  # not a path
             continue

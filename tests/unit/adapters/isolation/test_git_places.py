@@ -22,7 +22,7 @@ def repository(folder: Path) -> Path:
 
 
 def test_without_a_repository_none_can_be_made(tmp_path: Path) -> None:
-    assert git_places(tmp_path) == GitPlaces(barred=(tmp_path / ".git", tmp_path / "HEAD"))
+    assert git_places(tmp_path) == GitPlaces(barred=(tmp_path / ".git", tmp_path / "commondir"))
 
 
 def test_of_a_plain_repository_hooks_and_configuration_are_read_only(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_of_a_plain_repository_hooks_and_configuration_are_read_only(tmp_path: P
     assert git_places(top) == GitPlaces(
         writable=(top / ".git",),
         readonly=tuple(top / ".git" / name for name in running),
-        barred=(top / "HEAD",),
+        barred=(top / "commondir",),
     )
     assert (top / ".git" / "commondir").read_text() == ".\n"
 
@@ -43,7 +43,7 @@ def test_a_folder_in_a_repository_is_in_it(tmp_path: Path) -> None:
     found = git_places(top / "sub" / "sub")
     assert found.writable == (top / ".git",)
     assert found.top == top
-    assert found.barred == (top / "sub" / "sub" / ".git", top / "sub" / "sub" / "HEAD")
+    assert found.barred == (top / "sub" / "sub" / ".git", top / "sub" / "sub" / "commondir")
 
 
 def test_missing_hooks_are_made_before_the_agent_can(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_a_worktree_has_its_folder_elsewhere(tmp_path: Path) -> None:
 
 def test_a_git_file_that_leads_nowhere_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: /no/such/folder\n")
-    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "HEAD",))
+    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "commondir",))
     (tmp_path / ".git").write_bytes(b"\xff\x00 nonsense")
-    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "HEAD",))
+    assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "commondir",))
 
 
 def test_where_the_configuration_names_the_working_tree_git_must_not_be_told_otherwise(
