@@ -237,7 +237,8 @@ def test_what_nobody_has_looked_at_is_not_committed(calc: Project) -> None:
         guardrails=[{"command": UNITTEST}],
         scm={"command": "git", "tasks": ["commit"]},
     )
-    bent = {"write": {"path": "tests/test_calc.py", "content": TEST.replace("3), 5)", "3), 0)")}}
+    # Of another size: Python takes what it compiled within the same second for the same file otherwise.
+    bent = {"write": {"path": "tests/test_calc.py", "content": TEST.replace("3), 5)", "3), 00)")}}
     right = {"write": {"path": "calc.py", "content": RIGHT}}
     quiet = {"say": "still working"}
     calc.agent(
@@ -265,7 +266,7 @@ def test_a_commit_that_was_taken_back_in_the_files_alone_is_not_pushed(calc: Pro
     remote = calc.root.parent / "remote.git"
     calc.git("clone", "-q", "--bare", ".", str(remote))
     calc.git("remote", "add", "origin", str(remote))
-    bend = "sed -i.bak 's/3), 5/3), 0/' tests/test_calc.py; git commit -qam bent; mv tests/test_calc.py.bak tests/test_calc.py"
+    bend = "sed -i.bak 's/3), 5/3), 0 /' tests/test_calc.py; git commit -qam bent; mv tests/test_calc.py.bak tests/test_calc.py"
     calc.agent(
         [{"write": {"path": "calc.py", "content": RIGHT}}, {"run": bend}, {"say": "still working"}],
         [{"run": "git checkout -q HEAD~ -- tests; git commit -qam undone; echo x > note.txt"}, {"say": DONE}],
