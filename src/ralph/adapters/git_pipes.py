@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.git_folders import MARKER, git_folders
+from ralph.errors import ConfigError
 
 _NAMES = frozenset({MARKER, ".gitattributes", ".gitignore", ".gitmodules", ".mailmap"})
 _FOLDERS = ("info", "pack", "refs", "worktrees")
@@ -23,7 +24,10 @@ _OBJECT = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 
 def release_pipes(root: Path) -> None:
     """Remove them, below ``root`` and in git's folders. Whoever waits at one finds it empty."""
-    found = git_folders(root)
+    try:
+        found = git_folders(root)
+    except ConfigError:  # git does not go far there, either
+        found = None
     tops = [root] if found is None else [root, found.own, found.common]
     for top in dict.fromkeys(tops):
         for pipe in _pipes(str(top)):
