@@ -281,6 +281,18 @@ def test_nothing_but_files_and_folders_stays_anywhere_in_gits_folder(
     assert not any(path.is_symlink() for path in (sandboxed.workspace / ".git").rglob("*"))
 
 
+def test_a_commondir_is_found_whatever_is_beside_it(sandboxed: Sandboxed) -> None:
+    git = sandboxed.workspace / ".git"
+    traps = GitTraps(sandboxed.workspace, sandboxed.reports.append)
+    (git / "evil").mkdir()
+    (git / "objects").rename(git / "evil" / "objects")
+    (git / "modules" / "part").mkdir(parents=True)
+    for folder in (git, git / "modules" / "part"):
+        (folder / "commondir").write_text("evil\n")
+    traps.remove()
+    assert not [*git.rglob("commondir")]
+
+
 def test_folders_that_are_nested_without_end_are_removed(sandboxed: Sandboxed) -> None:
     traps = GitTraps(sandboxed.workspace, sandboxed.reports.append)
     sandboxed.python("import os\nos.chdir('.git/refs')\nfor _ in range(500): os.mkdir('d'); os.chdir('d')")

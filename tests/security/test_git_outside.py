@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.git import Git
+from ralph.adapters.git import GATE, Git
 from ralph.adapters.isolation.outside import safe_git_variables
 from ralph.adapters.processes.runner import PosixProcessRunner
 
@@ -87,6 +87,52 @@ def test_our_own_git_starts_none_in_a_repository_that_the_agent_made(
 def test_any_other_git_goes_into_the_trap(sandboxed: Sandboxed, trap: Path, arguments: list[str]) -> None:
     subprocess.run(["git", *arguments], cwd=sandboxed.workspace, capture_output=True, check=False)
     assert trap.exists()
+
+
+def through_the_gate(folder: Path, *arguments: str, **environment: str) -> str:
+    environ = {**os.environ, "PATH": f"{GATE}:{os.environ['PATH']}", **environment}
+    return subprocess.run(
+        [GATE / "git", *arguments], cwd=folder, env=environ, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.parametrize("directory", [".git", ".", "inner/.git", "/inner/.git"])
+def test_no_git_is_started_for_another_repository_however_it_is_named(
+    sandboxed: Sandboxed, trap: Path, directory: str
+) -> None:
+    top = sandboxed.workspace
+    named = f"{top}{directory}" if directory.startswith("/") else directory
+    assert through_the_gate(top, "status", GIT_DIR=named) == ""
+    assert not trap.exists()
+
+
+def test_a_git_for_our_own_repository_is_started(sandboxed: Sandboxed) -> None:
+    top = sandboxed.workspace
+    assert "On branch" in through_the_gate(top, "status")
+    own = str(top / ".git")
+    assert "On branch" in through_the_gate(top, "status", GIT_DIR=own, OWN_GIT_DIR=own)
+
+
+def test_fetching_from_and_pushing_to_this_machine_works_behind_the_gate(
+    sandboxed: Sandboxed, tmp_path: Path
+) -> None:
+    top, other = sandboxed.workspace, tmp_path / "other.git"
+    helpers = subprocess.run(
+        ["git", "--exec-path"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    environ = {**os.environ, **safe_git_variables(os.environ, helpers)}
+
+    def git(*arguments: str, cwd: Path = top) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=cwd, env=environ, capture_output=True, text=True, check=True
+        ).stdout
+
+    git("init", "-q", "--bare", str(other))
+    git("push", "-q", str(other), "HEAD:refs/heads/new")
+    git("fetch", "-q", str(other), "new")
+    assert git("rev-parse", "FETCH_HEAD") == git("rev-parse", "HEAD")
+    git("worktree", "add", "-q", str(tmp_path / "tree"))
+    assert "On branch" in git("status", cwd=tmp_path / "tree")
 
 
 def test_what_the_user_configures_by_variables_stays() -> None:

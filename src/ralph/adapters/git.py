@@ -24,6 +24,8 @@ MOST_NEW = 200
 REPAIR = "see what `git status` says, and repair the repository"
 GATE = Path(__file__).with_name("gate")
 """Instead of git's folder of programs: what git starts by itself enters no submodule, where a configuration may be an agent's."""
+OWN_GIT_DIR = "OWN_GIT_DIR"
+"""The variable that tells it which repository is ours."""
 LOCK_SECONDS = 3.0
 """How long another git, the user's or an editor's, may hold the index."""
 
@@ -116,13 +118,15 @@ class Git:
             if len(output) > most and not enough.done():
                 enough.set_result(None)
 
+        variables = {**self._environment, **(environment or {})}
+        variables[OWN_GIT_DIR] = variables.get("GIT_DIR", "")
         watch = asyncio.create_task(self._watch())
         try:
             exit_ = await self._runner.run(
                 Command(
                     own_git(*arguments),
                     self.root,
-                    environment={**self._environment, **(environment or {})},
+                    environment=variables,
                     stdin=stdin,
                     exact=True,
                 ),

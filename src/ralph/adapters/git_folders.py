@@ -147,6 +147,18 @@ def included(config: Path) -> list[Path]:
     return [*_with_included(config)][1:]
 
 
+def included_in_tree(folders: GitFolders) -> list[Path]:
+    """Files of a working tree that git obeys, because its configuration, or the user's, includes them."""
+    tops = f"{real_path(folders.top)}/", f"{real_path(folders.common.parent)}/"
+    named = (folder / name for folder in folders[1:] for name in ("config", "config.worktree"))
+    found = (file for config in dict.fromkeys((*named, *user_configs())) for file in included(config))
+    return [
+        file
+        for file in dict.fromkeys(found)
+        if os.path.abspath(file).startswith(tops) or str(real_path(file)).startswith(tops)  # noqa: PTH100 no link
+    ]
+
+
 def _with_included(config: Path) -> dict[Path, GitConfig]:
     found: dict[Path, GitConfig] = {}
     waiting = [config]

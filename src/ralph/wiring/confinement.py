@@ -214,6 +214,7 @@ async def open_confinement(
         )
         return
     from ralph.adapters.isolation.choice import open_sandbox
+    from ralph.adapters.isolation.git_includes import IncludedFiles
     from ralph.adapters.isolation.git_leftovers import GitLeftovers
     from ralph.adapters.isolation.outside import GitTraps, KeptLinks, exposed_commands
     from ralph.adapters.isolation.own_places import links_on_path, own_notes
@@ -245,11 +246,13 @@ async def open_confinement(
         traps.require_none()
         leftovers = GitLeftovers(launch.root.workspace, report)
         links = KeptLinks(links_on_path(own), report)
+        includes = IncludedFiles(launch.root.workspace)
 
         def tidy() -> None:
             traps.remove()
             leftovers.remove()
             links.restore()
+            includes.require_unchanged()
 
         scm = (settings.scm.command,) if settings.scm is not None else ()
         notes = (

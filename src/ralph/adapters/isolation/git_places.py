@@ -18,6 +18,7 @@ from ralph.adapters.git_folders import (
     ITSELF,
     MARKER,
     WORKTREES,
+    GitFolders,
     entries,
     git_folders,
     included,
@@ -30,6 +31,7 @@ from ralph.errors import ConfigError
 
 # Two old ways to name a remote: a push to a repository of the agent would run its hooks.
 _FOLDERS = ("hooks", "branches", "remotes")
+_FALSE = ("false", "no", "off", "0")
 _MOST_PROTECTED = 1000  # each is a mount: a process takes a second to start
 # Of what worktrees share, all that is written for a commit.
 _DATA = ("objects", "refs", "logs", "reftable", "rr-cache", "lfs", "annex")
@@ -59,6 +61,7 @@ def git_places(workspace: Path) -> GitPlaces:
     if (top / MARKER).is_file():
         readonly.append(top / MARKER)
     if own == common:
+        _require_plain(found)
         readonly += _running(common)
         readonly += [path for path in (common / COMMON_DIR,) if path.exists()]
         if (worktrees := common / WORKTREES).is_dir():
@@ -123,18 +126,24 @@ def _running(top: Path) -> Iterator[Path]:
         waiting += _submodules(folder / "modules")
 
 
+def _require_plain(found: GitFolders) -> None:
+    """Raises ConfigError if its configuration says that the working tree is elsewhere, or that there is none."""
+    config = found.own / "config"
+    named = dict(entries(config))
+    elsewhere = real_path(found.own / named.get("core.worktree", found.top)) != real_path(found.top)
+    if elsewhere or named.get("core.bare", "false").lower() not in _FALSE:
+        message = f"{config} sets core.worktree or core.bare, so that {found.own} cannot be protected"
+        raise ConfigError(message, hint="work in a plain clone, or use --no-sandbox")
+
+
 def make_common_dir(workspace: Path) -> None:
     """It says where git finds its configuration, and an agent could make one: so there is one, which leads nowhere else.
 
-    With it git takes no notice of ``core.worktree`` and ``core.bare``, so not where these count.
+    With it git takes no notice of ``core.worktree`` and ``core.bare``: ``git_places`` refuses a repository where these count.
     """
     found = git_folders(workspace)
-    if found is None or found.own != found.common or os.path.lexists(path := found.own / COMMON_DIR):
-        return
-    if not {"core.worktree", "core.bare"} & {
-        key for key, value in entries(found.own / "config") if value != "false"
-    }:
-        path.write_text(ITSELF)
+    if found is not None and found.own == found.common and not os.path.lexists(found.own / COMMON_DIR):
+        (found.own / COMMON_DIR).write_text(ITSELF)
 
 
 def remove_common_dir(workspace: Path) -> None:

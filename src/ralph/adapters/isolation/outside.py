@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph.adapters.files import expand_home, real_path
-from ralph.adapters.git import GATE
+from ralph.adapters.git import GATE, OWN_GIT_DIR
 from ralph.adapters.git_folders import (
     COMMON_DIR,
     MARKER,
@@ -41,6 +41,7 @@ _MOST_REPORTED = 5
 _OBJECTS = "objects"
 _HOOKS = "hooks"  # also a submodule's: nothing is written there
 _NOT_WRITTEN = frozenset({_HOOKS, "branches", "remotes", "annex"})  # read-only, or another tool's
+_MODULES = "modules"
 _LFS = "lfs"  # some keep it elsewhere, for several repositories
 _DEEPEST = 100  # no name of a branch has as many parts
 _SETTLED = 2_000_000_000  # nanoseconds after which every clock has moved on
@@ -61,10 +62,12 @@ class GitTraps:
 
     def found(self) -> list[Path]:
         folders = git_folders(self._workspace)
-        tops = () if folders is None else dict.fromkeys((folders.common, folders.own))
-        return sorted(
-            {*_bare_head(self._workspace), *(path for top in tops for path in self._traps(str(top)))}
-        )
+        found = {*_bare_head(self._workspace)}
+        if folders is not None:
+            found |= {*self._traps(str(folders.common), is_common=True)}
+            if folders.own != folders.common:
+                found |= {*self._traps(str(folders.own), is_common=False)}
+        return sorted(found)
 
     def require_none(self) -> None:
         """Before the agent starts: later it would be unclear who put it there. Raises ConfigError."""
@@ -87,7 +90,7 @@ class GitTraps:
         if len(removed) > _MOST_REPORTED:
             self._report(f"removed {len(removed) - _MOST_REPORTED} more files that the agent put there")
 
-    def _traps(self, top: str) -> Iterator[Path]:
+    def _traps(self, top: str, *, is_common: bool) -> Iterator[Path]:
         """Whatever is neither a plain file nor a folder, and folders nested deeper than anyone could walk."""
         waiting = [(top, 0)]
         while waiting:
@@ -95,11 +98,12 @@ class GitTraps:
             if depth > _DEEPEST:
                 yield Path(folder)
                 continue
-            traps, inner = self._look_into(folder, is_top=depth == 0)
+            is_repository = is_common if depth == 0 else folder.startswith(f"{top}/{_MODULES}/")
+            traps, inner = self._look_into(folder, is_top=depth == 0, is_repository=is_repository)
             yield from traps
             waiting += ((path, depth + 1) for path in inner)
 
-    def _look_into(self, folder: str, *, is_top: bool) -> tuple[list[Path], list[str]]:
+    def _look_into(self, folder: str, *, is_top: bool, is_repository: bool) -> tuple[list[Path], list[str]]:
         """The traps in it, and the folders to go on with. One without any is not read again until it changes."""
         try:
             found = os.lstat(folder)
@@ -109,7 +113,6 @@ class GitTraps:
             entries = [*os.scandir(folder)]
         except OSError:  # deleted meanwhile, or closed to git as well
             return [], []
-        is_repository = any(entry.name == _OBJECTS for entry in entries)
         skipped = _NOT_WRITTEN if is_top else {_HOOKS} if is_repository else frozenset()
         traps, inner = [], []
         for entry in entries:
@@ -189,6 +192,8 @@ def safe_git_variables(environ: Mapping[str, str], helpers: str) -> dict[str, st
     variables = {
         _COUNT: str(first + len(_SAFE)),
         "GIT_EXEC_PATH": str(GATE),
+        "GIT_NO_LAZY_FETCH": "1",
+        OWN_GIT_DIR: environ.get("GIT_DIR", ""),
         "PATH": f"{helpers}{os.pathsep}{environ['PATH']}",  # git looks behind the gate for the rest
     }
     for number, (key, value) in enumerate(_SAFE.items(), first):

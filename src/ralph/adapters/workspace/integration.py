@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ralph.adapters import beneath, trees
+from ralph.adapters.files import real_path
 from ralph.adapters.git import Git
+from ralph.adapters.git_folders import git_folders, included_in_tree
 from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.repository_lock import lock_folder
 from ralph.adapters.workspace.worktrees import Worktrees, make_project_folder
@@ -109,7 +111,7 @@ class Integration:
                 return NotMerged(moved)
             is_merged = await self._git.is_ancestor(commit, tip)
             if not is_merged and (own := await self._changes_of_ours(commit, tip)):
-                return Unverified(f"it changes what is ralph's own, and not part of the work: {own}", tip)
+                return Unverified(f"it changes what ralph or git obeys, and not part of the work: {own}", tip)
             merged = tip if is_merged else await self._merge(commit, tip, message)
             if isinstance(merged, Conflict | NotMerged):
                 return merged
@@ -123,8 +125,9 @@ class Integration:
         return NotMerged(f"{self._target} moves faster than its merges can be verified")
 
     async def _changes_of_ours(self, commit: str, tip: str) -> str:
-        """Settings run commands: a task must not bring its own into the user's checkout."""
-        changed = await self._git.run("diff", "--name-only", f"{tip}...{commit}", "--", *OWN)
+        """Settings run commands, ralph's and git's: a task must not bring its own into the user's checkout."""
+        obeyed = (*OWN, *_obeyed_by_git(self._git.root))
+        changed = await self._git.run("diff", "--name-only", f"{tip}...{commit}", "--", *obeyed)
         return ", ".join(changed.text.splitlines())
 
     async def _open(self, commit: str) -> Path:
@@ -187,3 +190,10 @@ class Integration:
             return Merged(commit) if now == commit else None
         why = "your working tree is in the way" if is_here else f"{self._target} cannot be moved"
         return NotMerged(f"{why}: {ran.why}")
+
+
+def _obeyed_by_git(root: Path) -> list[str]:
+    folders = git_folders(root)
+    files = [] if folders is None else included_in_tree(folders)
+    names = {os.path.relpath(real_path(file), real_path(root)) for file in files}
+    return [f":(literal){name}" for name in sorted(names) if not name.startswith("..")]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from ralph.adapters.isolation.git_places import GitPlaces, git_places, make_common_dir
+from ralph.errors import ConfigError
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -88,10 +91,20 @@ def test_a_git_file_that_leads_nowhere_is_left_alone(tmp_path: Path) -> None:
     assert git_places(tmp_path) == GitPlaces(readonly=(tmp_path / ".git",), barred=(tmp_path / "commondir",))
 
 
-def test_where_the_configuration_names_the_working_tree_git_must_not_be_told_otherwise(
-    tmp_path: Path,
-) -> None:
+def test_a_submodule_that_names_its_own_working_tree_is_protected_too(tmp_path: Path) -> None:
     top, other = repository(tmp_path / "a"), repository(tmp_path / "b")
     git(top, "submodule", "add", "-q", str(other), "part")
     make_common_dir(top / "part")
-    assert not (top / ".git/modules/part/commondir").exists()
+    assert top / ".git/modules/part/commondir" in git_places(top / "part").readonly
+    git(top / "part", "status")
+    git(top, "status")
+
+
+@pytest.mark.parametrize(("key", "value"), [("core.worktree", "/elsewhere"), ("core.bare", "yes")])
+def test_where_the_configuration_names_another_working_tree_nothing_can_be_protected(
+    tmp_path: Path, key: str, value: str
+) -> None:
+    top = repository(tmp_path / "a")
+    git(top, "config", key, value)
+    with pytest.raises(ConfigError, match="cannot be protected"):
+        git_places(top)
