@@ -201,3 +201,18 @@ def test_a_kill_at_any_moment_leaves_a_record_that_is_known(tmp_path: Path, mome
     assert (shown.returncode, shown.stdout) == (0, f"{project} asks for nothing\n")
     if any(project.glob(".ralph/runs/*/request.json")):
         assert not [*strange_request(request_of(project).parent)]
+
+
+def test_a_state_folder_that_is_a_submodule_is_asked_about(project: Path) -> None:
+    """Its own index has the records, or that of the project all of it."""
+    assert ralph(project, "trust", "--show").returncode == 0
+    git(project / ".ralph", "init", "-q")
+    assert ralph(project, "trust", "--show").returncode == 0
+    git(project / ".ralph", "add", "-f", "ralph.db")
+    shown = ralph(project, "trust", "--show")
+    assert (shown.returncode, ".ralph/ralph.db" in shown.stdout) == (2, True), shown
+    git(project / ".ralph", "commit", "-q", "-m", "records")
+    git(project / ".ralph", "rm", "-q", "--cached", "ralph.db")
+    git(project, "add", "-f", ".ralph")
+    shown = ralph(project, "trust", "--show")
+    assert (shown.returncode, ".ralph/ralph.db" in shown.stdout) == (2, False), shown

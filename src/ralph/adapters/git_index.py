@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph.adapters.files import read_whole, real_path
-from ralph.adapters.git_folders import NotExamined, git_folders
+from ralph.adapters.files import is_true, read_whole, real_path
+from ralph.adapters.git_folders import NotExamined, git_folders, is_marked
 
 _MOST_BYTES = 512_000_000
 _HEADER = 12
@@ -26,7 +27,7 @@ _COMPRESSED = 4
 
 
 class Tracked(NamedTuple):
-    """``path``: below the folder that was asked about. ``written``: when git wrote the file, or saw it last."""
+    """``path``: below the folder that was asked about; empty if that is a submodule or a link itself. ``written``: when git wrote the file, or saw it last."""
 
     path: str
     content: str
@@ -34,32 +35,47 @@ class Tracked(NamedTuple):
 
 
 def tracked_below(folder: Path) -> list[Tracked]:
-    """Empty if there is no repository. Names count in any case, as some file systems take them."""
-    place = real_path(folder)
+    """By whatever repository: that of the folder itself, as of a submodule, and each one around it, which writes there as well.
+
+    Names count in any case, as some file systems take them.
+    """
+    named = real_path(folder.parent) / folder.name  # a link may lead into another repository
+    return [
+        one
+        for place in dict.fromkeys((real_path(folder), named))
+        for top in (place, *place.parents)
+        if is_true(partial(is_marked, top))
+        for one in _tracked_by(top, os.fsencode(place.relative_to(top)) if top != place else b"")
+    ]
+
+
+def _tracked_by(top: Path, name: bytes) -> Iterator[Tracked]:
     try:
-        folders = git_folders(place)
+        folders = git_folders(top)
     except NotExamined:  # which is asked about for itself
-        return []
+        return
     if folders is None:
-        return []
-    prefix = os.fsencode(place.relative_to(real_path(folders.top))) + b"/"
+        return
     # A split index has most of it in another file.
-    files = [folders.own / "index", *sorted(folders.own.glob("sharedindex.*"))]
-    contents = [read_whole(file, _MOST_BYTES) or b"" for file in files]
-    return [one for data in contents if data[:4] == b"DIRC" for one in _tracked(data, prefix)]
+    for file in (folders.own / "index", *sorted(folders.own.glob("sharedindex.*"))):
+        data = read_whole(file, _MOST_BYTES) or b""
+        if data[:4] == b"DIRC":
+            yield from _tracked(data, name)
 
 
-def _tracked(data: bytes, prefix: bytes) -> Iterator[Tracked]:
+def _tracked(data: bytes, name: bytes) -> Iterator[Tracked]:
     is_compressed = int.from_bytes(data[4:8], "big") == _COMPRESSED
     size = _hash_size(data, is_compressed=is_compressed)
-    for path, flags in _walk(data, size) if is_compressed else _search(data, prefix):
-        if path.lower().startswith(prefix.lower()):
+    must_walk = is_compressed or not name
+    for path, flags in _walk(data, size, is_compressed=is_compressed) if must_walk else _search(data, name):
+        below = path[len(name) :] if name else b"/" + path
+        if path.lower().startswith(name.lower()) and below[:1] in (b"", b"/"):
             begin = flags - size - _STATUS
             seconds, nanoseconds = (
                 int.from_bytes(data[at : at + 4], "big") for at in (begin + 8, begin + 12)
             )
             content = data[flags - size : flags].hex()
-            yield Tracked(os.fsdecode(path[len(prefix) :]), content, (seconds, nanoseconds))
+            yield Tracked(os.fsdecode(below[1:]), content, (seconds, nanoseconds))
 
 
 def _hash_size(data: bytes, *, is_compressed: bool) -> int:
@@ -80,9 +96,9 @@ def _behind(data: bytes, flags: int) -> int:
     return flags + (4 if _flags(data, flags) & _EXTENDED else 2)
 
 
-def _search(data: bytes, prefix: bytes) -> Iterator[tuple[bytes, int]]:
+def _search(data: bytes, name: bytes) -> Iterator[tuple[bytes, int]]:
     """Each path with this beginning, and where its flags are, which say how long it is."""
-    folded, wanted = data.lower(), prefix.lower()
+    folded, wanted = data.lower(), name.lower()
     at = folded.find(wanted, _HEADER)
     while at >= 0:
         path = data[at : data.find(b"\0", at)]
@@ -92,21 +108,29 @@ def _search(data: bytes, prefix: bytes) -> Iterator[tuple[bytes, int]]:
         at = folded.find(wanted, at + 1)
 
 
-def _walk(data: bytes, size: int) -> Iterator[tuple[bytes, int]]:
+def _walk(data: bytes, size: int, *, is_compressed: bool) -> Iterator[tuple[bytes, int]]:
     """Each path, and where its flags are."""
-    path, at, data = b"", _HEADER, data + bytes(_HEADER + _STATUS + size)  # half a one has an end, too
+    path, begin, data = b"", _HEADER, data + bytes(_HEADER + _STATUS + size)  # half a one has an end, too
     for _ in range(int.from_bytes(data[8:12], "big")):
-        flags = at + _STATUS + size
+        flags = begin + _STATUS + size
         at = _behind(data, flags)
         if at >= len(data):
             return
-        dropped = data[at] & 0x7F
-        while data[at] & 0x80:
-            at += 1
-            dropped = (dropped + 1 << 7) + (data[at] & 0x7F)
-        end = data.find(b"\0", at + 1)
+        kept = 0
+        if is_compressed:
+            dropped = data[at] & 0x7F
+            while data[at] & 0x80:
+                at += 1
+                dropped = (dropped + 1 << 7) + (data[at] & 0x7F)
+            kept, at = len(path) - dropped, at + 1
+        end = data.find(b"\0", at)
         if end < 0:
             return
-        path = path[: len(path) - dropped] + data[at + 1 : end]
+        path = path[:kept] + data[at:end]
         yield path, flags
-        at = end + 1
+        begin = end + 1 if is_compressed else begin + _padded(end - begin)
+
+
+def _padded(length: int) -> int:
+    """With the zeros behind it: at least one, and up to the next eight bytes."""
+    return length + 8 - length % 8

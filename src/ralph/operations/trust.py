@@ -134,12 +134,13 @@ def tracked_records(root: Path, environ: Mapping[str, str]) -> tuple[Demand, ...
     from ralph.adapters.git_index import tracked_below
     from ralph.domain.trust.seal import LOGS, RECORDS
 
-    known = {name.lower() for name in RECORDS - LOGS}  # of which git's own are never used
+    # Of the logs git's own are never used. Nothing below: git tracks the folder as a whole.
+    known = {"", *(name.lower() for name in RECORDS - LOGS)}
     found = tracked_below(root / STATE_FOLDER)
     tracked = [one for one in found if one.path.partition("/")[0].lower() in known]
     if not tracked:
         return ()
-    names = sorted({f"{STATE_FOLDER}/{one.path.partition('/')[0]}" for one in tracked})
+    names = sorted({f"{STATE_FOLDER}/{one.path.partition('/')[0]}".rstrip("/") for one in tracked})
     whole = json.dumps(sorted((one.path, one.content) for one in tracked))
     return (Demand(TRACKED_MEAN, " ".join(names), "", STATE_FOLDER, whole=whole),)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -51,6 +52,37 @@ def test_what_git_tracks_is_found(tmp_path: Path, form: str, hashes: str) -> Non
     written = {one.path: one.written for one in tracked_below(tmp_path / ".ralph")}
     status = (tmp_path / ".ralph" / "ralph.db-wal").stat()
     assert written["ralph.db-wal"] == divmod(status.st_mtime_ns, 1_000_000_000)
+
+
+@pytest.mark.parametrize("hashes", ["sha1", "sha256"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_state_folder_with_a_repository_of_its_own_hides_nothing(
+    tmp_path: Path, form: str, hashes: str
+) -> None:
+    """A submodule, a nested repository, a link to one, and files that the repository around it has there all the same."""
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / ".ralph"
+    inner.mkdir(parents=True)
+    names = ("ralph.db", "runs/1/request.json", "x" * 5000)
+    (inner / "ralph.db").touch()
+    for folder in (outer, inner):
+        git(folder, "init", "-q", f"--object-format={hashes}")
+        for setting in FORMS[form]:
+            git(folder, "config", *setting.split("="))
+    blob = git(outer, "hash-object", "-w", ".ralph/ralph.db").strip()
+    for name in names:
+        git(inner, "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
+    (tmp_path / "linked").symlink_to(inner)
+    for folder in (inner, tmp_path / "linked"):
+        assert {one.path for one in tracked_below(folder)} == {*names}
+    git(outer, "update-index", "--add", "--cacheinfo", f"160000,{blob},.ralph")
+    assert {one.path for one in tracked_below(inner)} == {"", *names}
+    git(outer, "update-index", "--replace", "--add", "--cacheinfo", f"100644,{blob},.ralph/state")
+    # A shared index keeps what was replaced.
+    assert {one.path for one in tracked_below(inner)} - {""} == {"state", *names}
+    for broken in ("gitdir: gone", ""):  # git around it writes there as before
+        shutil.rmtree(inner / ".git", ignore_errors=True)
+        (inner / ".git").write_text(broken)
+        assert {one.path for one in tracked_below(inner)} - {""} == {"state"}
 
 
 def test_without_a_repository_nothing_is_tracked(tmp_path: Path) -> None:
