@@ -84,6 +84,56 @@ def test_an_included_file_that_is_not_there_cannot_be_made(sandboxed: Sandboxed)
     assert (sandboxed.workspace / "team.gitconfig").read_text() == ""
 
 
+STRAY = {
+    "missing folder": ("", "include.path", "../.dev/gitconfig"),
+    "missing folder, condition": ("", "includeIf.onbranch:x.path", "../.dev/gitconfig"),
+    "linked folder": (
+        "mkdir real; touch real/gitconfig; ln -s real .dev",
+        "include.path",
+        "../.dev/gitconfig",
+    ),
+    "linked folder above": (
+        "mkdir -p real/a; touch real/a/g; ln -s real .dev",
+        "include.path",
+        "../.dev/a/g",
+    ),
+    "link that leads out": ("mkdir ../out; touch ../out/g; ln -s ../out .dev", "include.path", "../.dev/g"),
+    "link in git's folder": ("ln -s .. .git/x; touch g", "include.path", "x/g"),
+    "by way of a folder": ("mkdir .dev; touch g", "include.path", "../.dev/../g"),
+    "by way of a missing one": ("", "core.hooksPath", ".dev/../hooks"),
+    "file for a folder": ("touch .dev", "include.path", "../.dev/gitconfig"),
+    "linked hooks": ("mkdir -p real/_; ln -s real .husky", "core.hooksPath", ".husky/_"),
+    "linked hooks, missing": ("mkdir real; ln -s real .husky", "core.hooksPath", ".husky/_"),
+    "linked hooks outside": ("mkdir -p ../out/_; ln -s ../out .husky", "core.hooksPath", ".husky/_"),
+}
+
+
+@pytest.mark.parametrize("is_the_users", [False, True])
+@pytest.mark.parametrize("kind", STRAY)
+def test_a_place_that_the_agent_could_lead_git_away_from_is_refused(
+    sandboxed: Sandboxed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, is_the_users: bool
+) -> None:
+    script, key, value = STRAY[kind]
+    workspace = sandboxed.workspace
+    subprocess.run(["sh", "-ec", script], cwd=workspace, check=True)
+    if is_the_users:
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "mine"))
+        value = value if key == "core.hooksPath" else f"{workspace}/.git/{value}"
+    git(workspace, "config", "--global" if is_the_users else "--local", key, value)
+    with pytest.raises(ConfigError, match="in a sandbox the agent could put its own there") as refused:
+        sandboxed.run("true")
+    assert "or remove " in (refused.value.hint or "")
+
+
+def test_a_file_that_an_included_one_includes_from_another_folder_is_read_only(sandboxed: Sandboxed) -> None:
+    (sandboxed.workspace / "dev").mkdir()
+    (sandboxed.workspace / "dev" / "one").write_text("[include]\n\tpath = ../two\n")
+    git(sandboxed.workspace, "config", "include.path", "../dev/one")
+    sandboxed.shell("mv dev away; ln -s away/x dev; echo evil > two; rm -f two; echo evil > two")
+    assert (sandboxed.workspace / "two").read_text() == ""
+    assert not (sandboxed.workspace / "dev").is_symlink()
+
+
 def test_the_configuration_of_a_worktree_cannot_be_made(sandboxed: Sandboxed) -> None:
     git(sandboxed.workspace, "config", "extensions.worktreeConfig", "true")
     sandboxed.shell("echo evil > .git/config.worktree")

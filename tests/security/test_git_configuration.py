@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph.adapters.git_demands import git_demands
 from tests.acceptance.conftest import DONE, PROMPT, Project
 
 from .test_sandboxed_run import needs_bwrap
@@ -72,6 +73,41 @@ def test_what_must_run_is_part_of_the_question_of_trust(unpacked: Project, tmp_p
     # Agreed to, it runs as any git would run it.
     unpacked.ralph("trust", "--yes", check=0, RALPH_TRUST="")
     assert "is not trusted" not in run(unpacked, RALPH_TRUST="").stderr
+
+
+OBEYED = {
+    "missing": ("", "../more", True),
+    "missing folder": ("", "../.dev/more", True),
+    "harmless now": ("touch more", "../more", True),
+    "link to it": ("touch more; ln -s ../more .git/more", "more", True),
+    "link of the tree": ("touch ../more; ln -s .. up", "../up/more", True),
+    "link of the tree on the way": ("touch ../more; ln -s .. up; ln -s ../up .git/up", "up/more", True),
+    "missing elsewhere": ("", "../../more", True),
+    "git's own": ("touch .git/more", "more", False),
+    "elsewhere": ("touch ../more", "../../more", False),
+}
+
+
+@pytest.mark.parametrize("key", ["include.path", "includeIf.onbranch:x.path"])
+@pytest.mark.parametrize("kind", OBEYED)
+def test_an_include_that_a_checkout_may_bring_is_a_question_of_its_own(
+    tmp_path: Path, kind: str, key: str
+) -> None:
+    script, value, is_asked = OBEYED[kind]
+    top = tmp_path / "top"
+    subprocess.run(["git", "init", "-q", top], check=True)
+    subprocess.run(["sh", "-ec", script], cwd=top, check=True)
+    subprocess.run(["git", "config", key, value], cwd=top, check=True)
+    found = git_demands(top, top)
+    assert [demand.means.startswith("makes git obey a file") for demand in found] == [True] * is_asked
+
+
+def test_an_include_of_the_users_own_is_no_question(
+    unpacked: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "mine"))
+    unpacked.git("config", "--global", "include.path", str(unpacked.root / "more"))
+    assert git_demands(unpacked.root, unpacked.root) == ()
 
 
 @pytest.mark.parametrize("kind", ["no repository", "no head", "long way", "nowhere"])

@@ -36,6 +36,8 @@ PREPARED = Path(".ralph", "worktrees")
 """Of a project: the worktrees of its tasks."""
 _HIDDEN = "has git settings that cannot be examined"
 _NOWHERE = "has a .git that leads to no repository we can find"
+_OF_THE_TREE = "makes git obey a file of the working tree"
+_NOT_THERE = "makes git obey a file that does not exist yet"
 _RUN = frozenset({
     "filter.clean", "filter.process", "filter.smudge", "hook.command", "lfs.clean", "lfs.path", "lfs.smudge", "merge.driver",
 })  # fmt: skip
@@ -111,13 +113,29 @@ def _configs(folders: GitFolders) -> list[Path]:
 def _demands(config: Path, folders: GitFolders) -> Iterator[Demand]:
     if (hidden := unexamined(config)) is not None:
         yield _about(_HIDDEN, hidden)
-    for file in (config, *included(config)):
+    parts = included(config)
+    yield from (_about(means, file) for file in parts if (means := _obeyed(file, folders)))
+    for file in (config, *parts):
         for key, value in entries(file):
             short = without_subsection(key)
             if short in _RUN and value and value not in _KNOWN:
                 yield Demand("runs", value, key, str(file))
             elif key == "core.worktree" and not _is_in(config.parent / value, folders):
                 yield Demand("makes git work in", value, key, str(file))
+
+
+def _obeyed(file: Path, folders: GitFolders) -> str:
+    """Why it may be another one tomorrow: a checkout may bring what is on the way to it, or anybody what is missing."""
+    from ralph.adapters.way import way_to
+
+    tops = {real_path(folders.top)} | ({folders.common.parent} if folders.common.name == MARKER else set())
+    for place, _, is_missing, _ in way_to(file):
+        around = {place, *place.parents}
+        if tops & around - {place} and not {folders.common, folders.own} & around:
+            return _OF_THE_TREE
+        if is_missing:
+            return _NOT_THERE
+    return ""
 
 
 def _about(means: str, file: Path) -> Demand:

@@ -8,9 +8,11 @@ data: ralph's own git, and other agents, use it at the same time.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from ralph.adapters.files import expand_home, real_path
 from ralph.adapters.git_folders import (
@@ -27,6 +29,7 @@ from ralph.adapters.git_folders import (
     unexamined,
     user_configs,
 )
+from ralph.adapters.way import way_to
 from ralph.errors import ConfigError
 
 # Two old ways to name a remote: a push to a repository of the agent would run its hooks.
@@ -180,22 +183,55 @@ def _configuration(folder: Path, common: Path) -> Iterator[Path]:
 
 def _in_the_project(config: Path, top: Path, *more: Path) -> Iterator[Path]:
     """Hooks and included configuration among the project's files, where some tools keep them, or in ``more``."""
+    project = {real_path(folder) for folder in (top, *more)}
     parts = [config, *included(config)]
+    held = [real_path(config)]
     for part in parts[1:]:
-        if {top, *more} & {*real_path(part).parents}:
-            _refuse_link(part)
-            if not part.exists() and part.parent.is_dir():
-                part.touch()  # or the agent could
-            if part.is_file():
-                yield real_path(part)
+        place = _steady(part, project, held, "include.path")
+        if place is not None:
+            _make_sure(place.touch, place, "include.path")  # or the agent could
+            held.append(place)
+            yield place
     for key, value in (entry for part in parts for entry in entries(part)):
         if key == "core.hookspath" and value:
             folder = top / expand_home(value)
-            if top in real_path(folder).parents:
-                _refuse_link(folder)
-                folder.mkdir(parents=True, exist_ok=True)
-            if folder.is_dir():
+            place = _steady(folder, project, held, "core.hooksPath")
+            if place is not None:
+                _make_sure(partial(place.mkdir, parents=True), place, "core.hooksPath")
+                yield place
+            elif folder.is_dir():
                 yield real_path(folder)
+
+
+def _steady(path: Path, project: set[Path], held: list[Path], key: str) -> Path | None:
+    """Where git finds it, if that is in the project; None if not. It cannot be led elsewhere by a change on the way.
+
+    What contains one of ``held`` cannot be renamed (``places``).
+    """
+    end = path
+    for end, is_link, _, is_left in way_to(path):
+        is_ours = not project.isdisjoint(end.parents)
+        if is_ours and is_link:
+            _refuse(f"{end} is a link", path, key, f"replace the link {end} with what it points to")
+        if is_ours and is_left and not any(end in one.parents for one in held):
+            _refuse(f'"{end.name}/.." is on the way', path, key, f"name {path} without it")
+    return None if project.isdisjoint(end.parents) else end
+
+
+def _make_sure(make: Callable[[], object], place: Path, key: str) -> None:
+    if os.path.lexists(place):
+        return
+    try:
+        make()
+    except OSError as error:
+        _refuse(f"it cannot be made ({error.strerror})", place, key, "create it")
+
+
+def _refuse(what: str, path: Path, key: str, remedy: str) -> NoReturn:
+    message = f"git's configuration leads to {path} ({key}), and {what}: in a sandbox the agent could put its own there"
+    raise ConfigError(
+        message, hint=f"{remedy}, or remove {key} from git's configuration, or use --no-sandbox"
+    )
 
 
 def _refuse_link(path: Path) -> None:
