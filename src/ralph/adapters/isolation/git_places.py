@@ -116,9 +116,7 @@ def _is_empty(path: Path) -> bool:
 
 def _running(top: Path) -> Iterator[Path]:
     """The files of one git folder, and of the submodules' folders in it, that make git run something."""
-    waiting = [top]
-    while waiting:
-        folder = waiting.pop()
+    for folder in (top, *_submodules(top / "modules")):
         for name in _FOLDERS:
             path = folder / name
             _refuse_link(path)
@@ -126,7 +124,6 @@ def _running(top: Path) -> Iterator[Path]:
                 path.mkdir()  # or the agent could
             yield path
         yield from _configuration(folder, folder)
-        waiting += _submodules(folder / "modules")
 
 
 def _require_plain(found: GitFolders) -> None:
@@ -157,7 +154,7 @@ def remove_common_dir(workspace: Path) -> None:
 
 
 def _submodules(modules: Path) -> list[Path]:
-    """Top-level submodules only. Not recursive: an agent could nest folders deeper than the stack."""
+    """All of them. Not recursive: an agent could nest folders deeper than the stack."""
     found, waiting = [], [modules]
     while waiting:
         folder = waiting.pop()
@@ -165,10 +162,12 @@ def _submodules(modules: Path) -> list[Path]:
             entries_in = [*os.scandir(folder)]
         except OSError:  # no such folder, or one with too long a name
             continue
-        if {"objects", "config"} <= {entry.name for entry in entries_in}:
+        folders = {entry.name for entry in entries_in if entry.is_dir(follow_symlinks=False)}
+        # Its configuration alone tells: that cannot be moved away, as all else in it can.
+        if "config" in {entry.name for entry in entries_in} - folders:
             found.append(folder)
-        else:
-            waiting += [Path(entry.path) for entry in entries_in if entry.is_dir(follow_symlinks=False)]
+            folders -= {*_DATA, *_FOLDERS}
+        waiting += (folder / name for name in folders)
     return sorted(found)
 
 

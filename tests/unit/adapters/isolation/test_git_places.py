@@ -108,3 +108,14 @@ def test_where_the_configuration_names_another_working_tree_nothing_can_be_prote
     git(top, "config", key, value)
     with pytest.raises(ConfigError, match="cannot be protected"):
         git_places(top)
+
+
+def test_submodules_stay_protected_whatever_an_agent_moves_away_or_puts_above_them(tmp_path: Path) -> None:
+    top, other = repository(tmp_path / "a"), repository(tmp_path / "b")
+    git(top, "submodule", "add", "-q", str(other), "deep/part")
+    modules = top / ".git" / "modules"
+    (modules / "deep" / "part" / "objects").rename(modules / "aside")
+    (modules / "config").touch()
+    found = git_places(top).readonly
+    assert modules / "deep" / "part" / "config" in found
+    assert modules / "deep" / "part" / "hooks" in found
