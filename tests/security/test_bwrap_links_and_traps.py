@@ -84,6 +84,18 @@ def test_an_included_file_that_is_not_there_cannot_be_made(sandboxed: Sandboxed)
     assert (sandboxed.workspace / "team.gitconfig").read_text() == ""
 
 
+def test_the_users_own_configuration_cannot_be_changed_where_it_is_a_file_of_the_project(
+    sandboxed: Sandboxed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = sandboxed.workspace / "dot" / "gitconfig"
+    file.parent.mkdir()
+    file.write_text("[alias]\n\tx = status\n")
+    (tmp_path / "mine").symlink_to(file)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "mine"))
+    sandboxed.shell("echo evil >> dot/gitconfig; mv dot away; mkdir dot; echo evil > dot/gitconfig")
+    assert file.read_text() == "[alias]\n\tx = status\n"
+
+
 STRAY = {
     "missing folder": ("", "include.path", "../.dev/gitconfig"),
     "missing folder, condition": ("", "includeIf.onbranch:x.path", "../.dev/gitconfig"),
@@ -189,7 +201,7 @@ TRAPS = {
     "log": ("rm .git/logs/HEAD; ln -s ~/.profile .git/logs/HEAD", ".git/logs/HEAD"),
     "hook": ("ln -s hooks/pre-commit .git/ORIG_HEAD", ".git/ORIG_HEAD"),
     "pipe": ("mkfifo .git/MERGE_MSG", ".git/MERGE_MSG"),
-    "objects": ("ln -s ~ .git/objects/ff", ".git/objects/ff"),
+    "objects": ("ln -s ~ .git/objects/zz", ".git/objects/zz"),  # ff may be there
 }
 
 
