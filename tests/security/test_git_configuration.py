@@ -208,3 +208,28 @@ def test_what_ralph_itself_puts_into_gits_folder_is_not_asked_about(project: Pro
     assert not common_dir.exists()
     common_dir.write_text("elsewhere\n")
     assert "is not trusted" in project.ralph(*run, check=2, RALPH_TRUST="").stderr
+
+
+SCM = {
+    "monitor": "git config core.fsmonitor ./tool",
+    "hook": "mkdir -p .git/hooks; cp tool .git/hooks/pre-commit",
+    "signature": "git config commit.gpgSign true; git config gpg.program ./tool",
+}
+
+
+@pytest.mark.parametrize("kind", SCM)
+def test_what_the_user_s_own_git_would_run_is_asked_about_where_scm_is_used(
+    unpacked: Project, tmp_path: Path, kind: str
+) -> None:
+    unpacked.git("rm", "-q", ".gitattributes")
+    unpacked.git("commit", "-q", "-m", "no attributes")
+    subprocess.run(SCM[kind], shell=True, cwd=unpacked.root, check=True)
+    assert unpacked.ralph("trust", "--show", RALPH_TRUST="").returncode == 0
+    own = Path(os.environ["XDG_CONFIG_HOME"], "ralph", "settings.json")
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps({"scm": {"command": "git", "tasks": ["commit"]}}))
+    ran = run(unpacked, RALPH_TRUST="")
+    assert (ran.returncode, "is not trusted" in ran.stderr) == (2, True), ran.stderr
+    assert not (tmp_path / "ESCAPED").exists()
+    unpacked.ralph("trust", "--yes", check=0, RALPH_TRUST="")
+    assert "is not trusted" not in run(unpacked, RALPH_TRUST="").stderr

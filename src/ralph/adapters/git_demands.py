@@ -58,7 +58,7 @@ def git_demands(state: Path, workspace: Path) -> tuple[Demand, ...]:
     for worktree in _prepared(state / PREPARED):
         # Git does not work where there is no repository; ralph makes such a worktree again.
         found += (demand for demand in _find(worktree, places) if demand.means != _NOWHERE)
-    configs = {config: folders for folders in places.values() for config in _configs(folders)}
+    configs = {config: folders for folders in places.values() for config in configs_of(folders)}
     found += chain.from_iterable(
         _elsewhere(folder) for folder in {one.common: None for one in places.values()}
     )
@@ -83,7 +83,7 @@ def _find(start: Path, places: dict[Path, GitFolders]) -> Iterator[Demand]:
         try:
             folders = git_folders(folder)
         except NotExamined as error:
-            yield _about(_HIDDEN, error.file)
+            yield not_examined(error.file)
             return
         if folders is None:
             yield _about(_NOWHERE, folder / MARKER)
@@ -93,7 +93,7 @@ def _find(start: Path, places: dict[Path, GitFolders]) -> Iterator[Demand]:
             try:
                 places.setdefault(own, GitFolders(folders.top, own, common_folder(own)))
             except NotExamined as error:
-                yield _about(_HIDDEN, error.file)
+                yield not_examined(error.file)
         if is_true(partial(is_surely_valid, folders)):
             return
 
@@ -104,7 +104,7 @@ def _elsewhere(common: Path) -> Iterator[Demand]:
         yield _about("makes git use another repository's settings", elsewhere)
 
 
-def _configs(folders: GitFolders) -> list[Path]:
+def configs_of(folders: GitFolders) -> list[Path]:
     return [
         folder / name for folder in (folders.common, folders.own) for name in ("config", "config.worktree")
     ]
@@ -112,7 +112,7 @@ def _configs(folders: GitFolders) -> list[Path]:
 
 def _demands(config: Path, folders: GitFolders) -> Iterator[Demand]:
     if (hidden := unexamined(config)) is not None:
-        yield _about(_HIDDEN, hidden)
+        yield not_examined(hidden)
     parts = included(config)
     yield from (_about(means, file) for file in parts if (means := _obeyed(file, folders)))
     for file in (config, *parts):
@@ -136,6 +136,15 @@ def _obeyed(file: Path, folders: GitFolders) -> str:
         if is_missing:
             return _NOT_THERE
     return ""
+
+
+def demands_of_repository(folders: GitFolders) -> Iterator[Demand]:
+    for config in dict.fromkeys(configs_of(folders)):
+        yield from _demands(config, folders)
+
+
+def not_examined(file: Path) -> Demand:
+    return _about(_HIDDEN, file)
 
 
 def _about(means: str, file: Path) -> Demand:

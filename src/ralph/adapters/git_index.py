@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.adapters.files import is_true, read_whole, real_path
-from ralph.adapters.git_folders import NotExamined, git_folders, is_marked
+from ralph.adapters.git_folders import GitFolders, NotExamined, git_folders, is_marked
 
 _MOST_BYTES = 512_000_000
 _HEADER = 12
 _STATUS = 40
 """Bytes of an entry before the hash: times, identity, mode, owner and size of the file."""
+_MODE = 24
+_SUBMODULE = (0o160000).to_bytes(4, "big")
 _HASHES = (20, 32)
 _LENGTH = 0xFFF
 """Of a path, in the flags; a longer one has this, too."""
@@ -49,22 +51,44 @@ def tracked_below(folder: Path) -> list[Tracked]:
     ]
 
 
+def submodules_of(folders: GitFolders) -> list[str]:
+    """Their paths, below the top of the working tree, whether or not ``.gitmodules`` knows them."""
+    found: dict[str, None] = {}
+    for data in _indexes(folders):
+        if _SUBMODULE not in data:
+            continue
+        is_compressed = _is_compressed(data)
+        size = _hash_size(data, is_compressed=is_compressed)
+        for path, flags in _walk(data, size, is_compressed=is_compressed):
+            mode = flags - size - _STATUS + _MODE
+            if data[mode : mode + 4] == _SUBMODULE:
+                found[os.fsdecode(path)] = None
+    return [*found]
+
+
 def _tracked_by(top: Path, name: bytes) -> Iterator[Tracked]:
     try:
         folders = git_folders(top)
     except NotExamined:  # which is asked about for itself
         return
-    if folders is None:
-        return
-    # A split index has most of it in another file.
+    for data in _indexes(folders) if folders is not None else ():
+        yield from _tracked(data, name)
+
+
+def _indexes(folders: GitFolders) -> Iterator[bytes]:
+    """A split index has most of it in another file."""
     for file in (folders.own / "index", *sorted(folders.own.glob("sharedindex.*"))):
         data = read_whole(file, _MOST_BYTES) or b""
         if data[:4] == b"DIRC":
-            yield from _tracked(data, name)
+            yield data
+
+
+def _is_compressed(data: bytes) -> bool:
+    return int.from_bytes(data[4:8], "big") == _COMPRESSED
 
 
 def _tracked(data: bytes, name: bytes) -> Iterator[Tracked]:
-    is_compressed = int.from_bytes(data[4:8], "big") == _COMPRESSED
+    is_compressed = _is_compressed(data)
     size = _hash_size(data, is_compressed=is_compressed)
     must_walk = is_compressed or not name
     for path, flags in _walk(data, size, is_compressed=is_compressed) if must_walk else _search(data, name):

@@ -99,6 +99,13 @@ def plan_asks(root: Root, ralph_dir: Path | None = None) -> tuple[Demand, ...]:
         return ()
 
 
+def scm_asks(root: Root, loaded: Loaded) -> tuple[Demand, ...]:
+    """What the repository makes the commands of ``scm`` run."""
+    from ralph.wiring.requirements import scm_demands
+
+    return scm_demands(loaded.settings, root.workspace)
+
+
 def tasks_ask(root: Root) -> tuple[Demand, ...]:
     """What the project's tasks want to run. Raises StoreError if the record cannot be read."""
     from ralph.adapters.storage.task_demands import demands_of_tasks

@@ -115,7 +115,7 @@ class Launch:
     spares_children: bool = False  # runs that its agent started go on when the session is over
     own_budget: Budget | None = None  # instead of the settings' limits
     watch: Watch | None = None  # a limit of someone else's that may end a session too
-    demands: tuple[Demand, ...] = ()  # what the project's plan or tasks want to run, besides its settings
+    demands: tuple[Demand, ...] = ()  # what its plan, tasks or git want to run, besides its settings
     time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
 
     @property

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ralph.domain.agent.events import Usage
     from ralph.domain.agent.transcript import PriceOf
     from ralph.domain.proof.required_command import RequiredCommand
+    from ralph.domain.trust.demand import Demand
     from ralph.engine.guardrail import Guardrail
 
 
@@ -97,6 +98,15 @@ def require_scm(settings: Settings, workspace: Path, environ: Mapping[str, str] 
     if PurePath(program).name == "git" and git_top(workspace) is None:
         message = f"scm is configured, but {workspace} is not a git repository"
         raise ConfigError(message, hint="run `git init` there, or remove scm from .ralph/settings.json")
+
+
+def scm_demands(settings: Settings, workspace: Path) -> tuple[Demand, ...]:
+    """What the repository makes the user's version control run."""
+    if settings.scm is None or not settings.scm.tasks:
+        return ()
+    from ralph.adapters.git_programs import git_programs
+
+    return git_programs(workspace)
 
 
 def _words(key: str, text: str) -> list[str]:

@@ -34,6 +34,7 @@ from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
     require_scm,
+    scm_demands,
 )
 
 PROFILES = ("basic", "promise")
@@ -215,6 +216,7 @@ def prepare_run(
         maximum=maximum,
         guardrails=guardrails_of(settings),
         resumes=resumes,
+        demands=scm_demands(settings, root.workspace),
     )
 
 

@@ -48,9 +48,12 @@ def command(
         click.echo(f"{root.state} is no longer trusted")
         return 0
     settings = sources_of(root.state).load()  # half of what cannot be read would be no answer
-    standing = trust.standing_of(
-        settings, root.workspace, (*trust.plan_asks(root, ralph_dir), *trust.tasks_ask(root))
+    besides = (
+        *trust.plan_asks(root, ralph_dir),
+        *trust.tasks_ask(root),
+        *trust.scm_asks(root, settings),
     )
+    standing = trust.standing_of(settings, root.workspace, besides)
     if standing.is_trusted:
         if only_show and standing.asked:
             show(standing, err=False)

@@ -1,0 +1,118 @@
+"""What the repository itself makes the user's own git commands (``scm``) run, or changes where they go: programs, hooks, addresses.
+
+Ralph's own git runs none of it, so it is asked about only where ``scm`` is used. The user's own configuration needs no question.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+from ralph.adapters.files import is_true, read_whole
+from ralph.adapters.git_demands import configs_of, demands_of_repository, not_examined
+from ralph.adapters.git_folders import (
+    GitFolders,
+    NotExamined,
+    entries,
+    git_folders,
+    included,
+    is_marked,
+    is_surely_valid,
+    without_subsection,
+)
+from ralph.adapters.git_index import submodules_of
+from ralph.domain.trust.demand import Demand
+
+_MOST_BYTES = 100_000_000
+_PROGRAMS = (
+    "askpass", "cmd", "command", "difffilter", "editor", "external", "helper", "hook", "hookspath", "httpd", "pack", "pager",
+    "program", "smtpserver", "textconv", "tunnel", "vcs", "virtualfilesystem",
+)  # fmt: skip
+"""How the names of such settings end: those of later versions, too."""
+_TOOLS = frozenset({"browser.path", "difftool.path", "man.path", "mergetool.path"})
+_ADDRESSES = ("curloptresolve", "insteadof", "proxy", "templatedir")
+_BOOLEANS = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
+
+
+def git_programs(workspace: Path) -> tuple[Demand, ...]:
+    """Of the repository that git finds from there, and of its submodules, into which git looks. Runs nothing."""
+    found: dict[Path, list[Demand]] = {}
+    for folder in (workspace.absolute(), *workspace.absolute().parents):
+        if not is_true(partial(is_marked, folder)):
+            continue
+        try:
+            folders = git_folders(folder)
+        except NotExamined:  # which is asked about for itself
+            break
+        if folders is None:
+            break
+        _look_into(folders, found)
+        if is_true(partial(is_surely_valid, folders)):
+            break
+    return tuple(dict.fromkeys(chain.from_iterable(found.values())))
+
+
+def _look_into(folders: GitFolders, found: dict[Path, list[Demand]]) -> None:
+    if folders.own in found:
+        return
+    demands = found[folders.own] = [*_settings(folders), *_hooks(folders.common / "hooks")]
+    for path in submodules_of(folders):
+        top = folders.top / path
+        try:
+            below = git_folders(top) if is_true(partial(is_marked, top)) else None
+        except NotExamined as error:
+            demands.append(not_examined(error.file))
+            continue
+        if below is not None:
+            demands += demands_of_repository(below)  # of which ralph's own git runs nothing
+            _look_into(below, found)
+
+
+def _settings(folders: GitFolders) -> Iterator[Demand]:
+    files = dict.fromkeys(file for config in configs_of(folders) for file in (config, *included(config)))
+    for file in files:
+        for key, value in entries(file):
+            if _names_program(key, value):
+                yield Demand("runs", value, key, str(file))
+            elif _leads_elsewhere(key, value):
+                yield Demand("makes git use", value, key, str(file))
+
+
+def _names_program(key: str, value: str) -> bool:
+    section, short = key.partition(".")[0], without_subsection(key)
+    if short == "hook.command" or not value:
+        return False  # which are asked about in any case; nothing
+    if section == "pager" or short == "core.fsmonitor":
+        return value.lower() not in _BOOLEANS
+    if short == "submodule.update":
+        return value.startswith("!")
+    return section == "alias" or short in _TOOLS or short.endswith(_PROGRAMS)
+
+
+def _leads_elsewhere(key: str, value: str) -> bool:
+    short = without_subsection(key)
+    if short == "protocol.allow":
+        return value != "never"
+    return bool(value) and short.endswith(_ADDRESSES)
+
+
+def _hooks(folder: Path) -> Iterator[Demand]:
+    """A yes counts for this content."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 names are enough
+    except OSError:
+        return
+    for name in names:
+        file = folder / name
+        if not name.endswith(".sample") and is_true(file.is_file) and os.access(file, os.X_OK):
+            content = read_whole(file, _MOST_BYTES)
+            yield Demand("runs the hook", name, "", str(file), whole=f"{file} {_digest(content)}")
+
+
+def _digest(content: bytes | None) -> str:
+    from ralph.domain.trust.digest import blake2b
+
+    return "" if content is None else blake2b(content, digest_size=32).hexdigest()
