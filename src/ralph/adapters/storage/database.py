@@ -106,9 +106,10 @@ def _migrate(connection: Connection, path: Path) -> None:
 
 def schema_version(connection: sqlite3.Connection, path: Path) -> int:
     """0: nothing in it yet. Raises StoreError for a database of another program, or of a newer ralph."""
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    # Tables first: another process may be making them, and the rest is there as soon as they are.
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if tables and application != APPLICATION_ID:
         message = f"{path} is a database, but not one of ralph's"
         raise StoreError(message, hint="Move the file away; ralph will not write into it.")
