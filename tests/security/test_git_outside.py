@@ -67,7 +67,7 @@ def test_a_repository_that_the_agent_made_runs_nothing_outside(
     helpers = subprocess.run(
         ["git", "--exec-path"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    environ = {**os.environ, **safe_git_variables(os.environ, helpers)}
+    environ = {**os.environ, **safe_git_variables(os.environ, helpers, sandboxed.workspace)}
     subprocess.run(
         ["git", *arguments], cwd=sandboxed.workspace, env=environ, capture_output=True, check=False
     )
@@ -120,7 +120,7 @@ def test_fetching_from_and_pushing_to_this_machine_works_behind_the_gate(
     helpers = subprocess.run(
         ["git", "--exec-path"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    environ = {**os.environ, **safe_git_variables(os.environ, helpers)}
+    environ = {**os.environ, **safe_git_variables(os.environ, helpers, sandboxed.workspace)}
 
     def git(*arguments: str, cwd: Path = top) -> str:
         return subprocess.run(
@@ -135,11 +135,36 @@ def test_fetching_from_and_pushing_to_this_machine_works_behind_the_gate(
     assert "On branch" in git("status", cwd=tmp_path / "tree")
 
 
+def test_our_own_git_merges_in_a_worktree_and_makes_another(sandboxed: Sandboxed, tmp_path: Path) -> None:
+    """There git names its folder to whatever it starts."""
+
+    def git(folder: Path, *arguments: str) -> str:
+        own = Git(folder, PosixProcessRunner(run_id="test", base_environment=os.environ))
+        return asyncio.run(own.must(*arguments)).out
+
+    one, two = tmp_path / "one", tmp_path / "two"
+    git(sandboxed.workspace, "worktree", "add", "-q", "-b", "one", str(one))
+    (one / "new").write_text("new")
+    git(one, "add", "new")
+    git(one, "commit", "-q", "-m", "new")
+    git(one, "worktree", "add", "-q", "-b", "two", str(two))
+    assert (two / "new").exists()
+    git(sandboxed.workspace, "commit", "-q", "--allow-empty", "-m", "more")
+    git(two, "merge", "-q", "--no-ff", "-m", "both", "main")
+    (two / "new").write_text("newer")
+    git(two, "stash")
+    assert (two / "new").read_text() == "new"
+    assert "newer" in git(two, "stash", "show", "-p")
+
+
 def test_what_the_user_configures_by_variables_stays() -> None:
     given = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "me"}
-    variables = safe_git_variables({**given, "PATH": "/bin"}, "/helpers")
+    variables = safe_git_variables({**given, "PATH": "/bin"}, "/helpers", Path("/"))
     assert variables["GIT_CONFIG_COUNT"] == "5"
     assert "GIT_CONFIG_KEY_0" not in variables
     assert variables["GIT_CONFIG_KEY_1"] == "core.fsmonitor"
     assert variables["PATH"] == "/helpers:/bin"
-    assert safe_git_variables({"GIT_CONFIG_COUNT": "nonsense", "PATH": ""}, "")["GIT_CONFIG_COUNT"] == "4"
+    assert (
+        safe_git_variables({"GIT_CONFIG_COUNT": "nonsense", "PATH": ""}, "", Path("/"))["GIT_CONFIG_COUNT"]
+        == "4"
+    )

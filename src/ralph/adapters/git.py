@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+from ralph.adapters.git_folders import git_folders
 from ralph.adapters.own_output import not_own
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.own_git import ENVIRONMENT, OWN, own_git
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
-from ralph.errors import GitFailed
+from ralph.errors import ConfigError, GitFailed
 
 SECONDS = 300.0
 SLOW = (3.0, 10.0, 60.0)
@@ -24,10 +25,18 @@ MOST_NEW = 200
 REPAIR = "see what `git status` says, and repair the repository"
 GATE = Path(__file__).with_name("gate")
 """Instead of git's folder of programs: what git starts by itself enters no submodule, where a configuration may be an agent's."""
-OWN_GIT_DIR = "OWN_GIT_DIR"
-"""The variable that tells it which repository is ours."""
 LOCK_SECONDS = 3.0
 """How long another git, the user's or an editor's, may hold the index."""
+
+
+def behind_gate(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables with which a git in ``root`` starts others for its own repository only."""
+    try:
+        found = git_folders(root)
+    except ConfigError:  # git will say so
+        found = None
+    own = environ.get("GIT_DIR") or ("" if found is None else str(found.own))
+    return {"GIT_EXEC_PATH": str(GATE), "OWN_GIT_DIR": own}
 
 
 def not_above(root: Path) -> dict[str, str]:
@@ -93,7 +102,7 @@ class Git:
         self.not_own = (*not_own(root), *inner)  # pathspecs: everything but what ralph itself writes
         self._runner = runner
         above = not_above(root) if is_top else {}
-        self._environment = {**ENVIRONMENT, "GIT_EXEC_PATH": str(GATE), **above, **(environment or {})}
+        self._environment = {**ENVIRONMENT, **above, **(environment or {})}
         self._seconds = seconds
         self._hint = hint
 
@@ -119,7 +128,7 @@ class Git:
                 enough.set_result(None)
 
         variables = {**self._environment, **(environment or {})}
-        variables[OWN_GIT_DIR] = variables.get("GIT_DIR", "")
+        variables |= behind_gate(self.root, variables)
         watch = asyncio.create_task(self._watch())
         try:
             exit_ = await self._runner.run(

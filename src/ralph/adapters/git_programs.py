@@ -56,19 +56,22 @@ def git_programs(workspace: Path) -> tuple[Demand, ...]:
 
 
 def _look_into(folders: GitFolders, found: dict[Path, list[Demand]]) -> None:
-    if folders.own in found:
-        return
-    demands = found[folders.own] = [*_settings(folders), *_hooks(folders.common / "hooks")]
-    for path in submodules_of(folders):
-        top = folders.top / path
-        try:
-            below = git_folders(top) if is_true(partial(is_marked, top)) else None
-        except NotExamined as error:
-            demands.append(not_examined(error.file))
+    waiting = [folders]
+    while waiting:
+        folders = waiting.pop()
+        if folders.own in found:
             continue
-        if below is not None:
-            demands += demands_of_repository(below)  # of which ralph's own git runs nothing
-            _look_into(below, found)
+        demands = found[folders.own] = [*_settings(folders), *_hooks(folders.common / "hooks")]
+        for path in submodules_of(folders):
+            top = folders.top / path
+            try:
+                below = git_folders(top) if is_true(partial(is_marked, top)) else None
+            except NotExamined as error:
+                demands.append(not_examined(error.file))
+                continue
+            if below is not None:
+                demands += demands_of_repository(below)  # of which ralph's own git runs nothing
+                waiting.append(below)
 
 
 def _settings(folders: GitFolders) -> Iterator[Demand]:

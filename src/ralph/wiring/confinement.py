@@ -166,7 +166,9 @@ async def open_runners(
                 if launch.settings.sandbox_checks
                 else make(base_environment=environment, watcher=watcher)
             )
-            outside = commands = YieldingRunner(await _wary(confinement, ours, own), control)
+            outside = commands = YieldingRunner(
+                await _wary(confinement, ours, own, launch.root.workspace), control
+            )
         yield Runners(
             checks=checks,
             agents=agents,
@@ -181,14 +183,15 @@ async def open_runners(
 
 
 async def _wary(
-    confinement: Confinement, ours: Callable[..., ProcessRunner], own: OwnPrograms
+    confinement: Confinement, ours: Callable[..., ProcessRunner], own: OwnPrograms, workspace: Path
 ) -> ProcessRunner:
     from ralph.adapters.isolation.outside import safe_git_variables
     from ralph.adapters.isolation.programs import ask
     from ralph.adapters.isolation.runner import WaryRunner
 
     _, helpers, _ = await ask(ours(), *own_git("--exec-path"))
-    environment = {**own.environment, **safe_git_variables(own.environment, helpers.strip())}
+    safe = safe_git_variables(own.environment, helpers.strip(), workspace)
+    environment = {**own.environment, **safe}
     return WaryRunner(ours(base_environment=environment), confinement.tidy)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph.adapters.files import expand_home, real_path
-from ralph.adapters.git import GATE, OWN_GIT_DIR
+from ralph.adapters.git import behind_gate
 from ralph.adapters.git_folders import (
     COMMON_DIR,
     MARKER,
@@ -180,7 +180,7 @@ def _free(path: Path) -> Path:
     return aside
 
 
-def safe_git_variables(environ: Mapping[str, str], helpers: str) -> dict[str, str]:
+def safe_git_variables(environ: Mapping[str, str], helpers: str, workspace: Path) -> dict[str, str]:
     """Variables that keep the user's git commands from running anything of the agent's; added to those in ``environ``.
 
     The repository's own configuration and hooks are out of the agent's reach, but it can make another repository in
@@ -191,9 +191,8 @@ def safe_git_variables(environ: Mapping[str, str], helpers: str) -> dict[str, st
     first = int(given) if given.isascii() and given.isdigit() else 0
     variables = {
         _COUNT: str(first + len(_SAFE)),
-        "GIT_EXEC_PATH": str(GATE),
         "GIT_NO_LAZY_FETCH": "1",
-        OWN_GIT_DIR: environ.get("GIT_DIR", ""),
+        **behind_gate(workspace, environ),
         "PATH": f"{helpers}{os.pathsep}{environ['PATH']}",  # git looks behind the gate for the rest
     }
     for number, (key, value) in enumerate(_SAFE.items(), first):
