@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ralph.adapters.files import expand_home, real_path
+from ralph.adapters.files import expand_home, is_true, real_path
 from ralph.adapters.git_folders import (
     COMMON_DIR,
     ITSELF,
@@ -90,7 +90,7 @@ def git_places(workspace: Path) -> GitPlaces:
         readonly += _in_the_project(config, top, common)
     for config in user_configs():  # a relative path there leads into every project
         readonly += (path for path in _in_the_project(config, top) if top in path.parents)
-        if config.is_file() and (place := _steady(config, {real_path(top)}, [], config.name)):
+        if is_true(config.is_file) and (place := _steady(config, {real_path(top)}, [], config.name)):
             readonly.append(place)  # a project of settings, to which those of the home are links
     above = top if top != workspace else None
     return GitPlaces(
