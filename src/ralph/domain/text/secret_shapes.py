@@ -123,7 +123,7 @@ SHAPES = (
         "PyPI",
         rf"{_ALONE}pypi-{_BODY}{{40,}}",
         ("pypi-",),
-        "pypi.org/help, API tokens; gitleaks pypi-upload-token",
+        "the help on API tokens of its index; gitleaks pypi-upload-token",
     ),
     Shape(
         "Docker Hub",
