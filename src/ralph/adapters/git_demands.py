@@ -28,8 +28,9 @@ from ralph.adapters.git_folders import (
     known_worktrees,
     leads_to_itself,
     unexamined,
-    without_subsection,
 )
+from ralph.adapters.way import way_to
+from ralph.domain.text.git_config import without_subsection
 from ralph.domain.trust.demand import Demand
 
 PREPARED = Path(".ralph", "worktrees")
@@ -126,14 +127,13 @@ def _demands(config: Path, folders: GitFolders) -> Iterator[Demand]:
 
 def _obeyed(file: Path, folders: GitFolders) -> str:
     """Why it may be another one tomorrow: a checkout may bring what is on the way to it, or anybody what is missing."""
-    from ralph.adapters.way import way_to
-
     tops = {real_path(folders.top)} | ({folders.common.parent} if folders.common.name == MARKER else set())
-    for place, _, is_missing, _ in way_to(file):
+    for step in way_to(str(file.absolute())):
+        place = Path(step.place)
         around = {place, *place.parents}
         if tops & around - {place} and not {folders.common, folders.own} & around:
             return _OF_THE_TREE
-        if is_missing:
+        if step.is_missing:
             return _NOT_THERE
     return ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.adapters.files import expand_home, is_true, read_whole, real_path
-from ralph.domain.text.git_config import GitConfig, has_no_control, parse_git_config
+from ralph.domain.text.git_config import GitConfig, has_no_control, parse_git_config, without_subsection
 from ralph.errors import ConfigError
 
 MARKER = ".git"
@@ -194,11 +194,6 @@ def _is_followed(value: str) -> bool:
 
 def _included_path(file: Path, value: str) -> Path:
     return file.parent / os.fsdecode(expand_home(value).encode(errors="surrogateescape"))
-
-
-def without_subsection(key: str) -> str:
-    section, _, rest = key.partition(".")
-    return f"{section}.{rest.rpartition('.')[2]}"
 
 
 def _is_missing(path: Path) -> bool:

@@ -21,20 +21,12 @@ from ralph.adapters.git_folders import (
     included,
     is_marked,
     is_surely_valid,
-    without_subsection,
 )
 from ralph.adapters.git_index import submodules_of
 from ralph.domain.trust.demand import Demand
+from ralph.domain.trust.git_settings import leads_elsewhere, names_program
 
 _MOST_BYTES = 100_000_000
-_PROGRAMS = (
-    "askpass", "cmd", "command", "difffilter", "editor", "external", "helper", "hook", "hookspath", "httpd", "pack", "pager",
-    "program", "smtpserver", "textconv", "tunnel", "vcs", "virtualfilesystem",
-)  # fmt: skip
-"""How the names of such settings end: those of later versions, too."""
-_TOOLS = frozenset({"browser.path", "difftool.path", "man.path", "mergetool.path"})
-_ADDRESSES = ("curloptresolve", "insteadof", "proxy", "templatedir")
-_BOOLEANS = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
 
 
 def git_programs(workspace: Path) -> tuple[Demand, ...]:
@@ -78,28 +70,10 @@ def _settings(folders: GitFolders) -> Iterator[Demand]:
     files = dict.fromkeys(file for config in configs_of(folders) for file in (config, *included(config)))
     for file in files:
         for key, value in entries(file):
-            if _names_program(key, value):
+            if names_program(key, value):
                 yield Demand("runs", value, key, str(file))
-            elif _leads_elsewhere(key, value):
+            elif leads_elsewhere(key, value):
                 yield Demand("makes git use", value, key, str(file))
-
-
-def _names_program(key: str, value: str) -> bool:
-    section, short = key.partition(".")[0], without_subsection(key)
-    if short == "hook.command" or not value:
-        return False  # which are asked about in any case; nothing
-    if section == "pager" or short == "core.fsmonitor":
-        return value.lower() not in _BOOLEANS
-    if short == "submodule.update":
-        return value.startswith("!")
-    return section == "alias" or short in _TOOLS or short.endswith(_PROGRAMS)
-
-
-def _leads_elsewhere(key: str, value: str) -> bool:
-    short = without_subsection(key)
-    if short == "protocol.allow":
-        return value != "never"
-    return bool(value) and short.endswith(_ADDRESSES)
 
 
 def _hooks(folder: Path) -> Iterator[Demand]:

@@ -7,12 +7,11 @@ They come from the PATH that ralph was started with, never from settings. A fold
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
+from ralph.adapters.way import way_to
 from ralph.domain.sandbox.own_environment import own_variables
-
-_MOST_LINKS = 40  # the kernel's own limit
 
 
 class OwnPrograms:
@@ -41,7 +40,7 @@ class OwnPrograms:
     def is_reached(self, path: str) -> bool:
         """Whether anyone who may write in the reach decides what ``path`` is: it, or a link on the way to it, is there."""
         return any(
-            at == folder or at.startswith(f"{folder}/") for at, _ in _steps(path) for folder in self._reach
+            at == folder or at.startswith(f"{folder}/") for at, *_ in way_to(path) for folder in self._reach
         )
 
     @cached_property
@@ -69,29 +68,4 @@ class OwnPrograms:
 
 def links_to(path: str) -> list[str]:
     """The links on the way to ``path``, each by its real place."""
-    return [at for at, is_link in _steps(path) if is_link]
-
-
-def _steps(path: str) -> Iterator[tuple[str, bool]]:
-    """Each file and folder that the kernel looks up for ``path``, by its real place, and whether it is a link."""
-    at, links = "/", 0
-    waiting = path.split("/")[::-1]
-    while waiting:
-        part = waiting.pop()
-        if part in ("", "."):
-            continue
-        if part == "..":
-            at = os.path.dirname(at)  # noqa: PTH120 no link is left in it
-            continue
-        at = f"{at.rstrip('/')}/{part}"
-        try:
-            target = os.readlink(at)  # noqa: PTH115 asked several times for every program
-        except OSError:
-            yield at, False
-            continue
-        yield at, True
-        links += 1
-        if links > _MOST_LINKS:
-            return
-        waiting += target.split("/")[::-1]
-        at = "/" if target.startswith("/") else os.path.dirname(at)  # noqa: PTH120
+    return [step.place for step in way_to(path) if step.is_link]

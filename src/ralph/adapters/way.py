@@ -4,44 +4,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
-from stat import S_ISLNK
+from errno import EINVAL
 from typing import NamedTuple
 
 _MOST_LINKS = 40  # the kernel's own limit
 
 
 class Step(NamedTuple):
-    """``place`` is named without links before its last part. ``is_left``: the way goes on with ``..`` from here."""
+    """``place``: without links, except that it may be one itself. ``is_left``: the next part is ``..``."""
 
-    place: Path
+    place: str
     is_link: bool = False
     is_missing: bool = False
     is_left: bool = False
 
 
-def way_to(path: Path) -> Iterator[Step]:
-    """As the kernel goes it. The last step is the end, unless there are too many links."""
-    here = Path(path.absolute().anchor)
-    waiting = [*reversed(path.absolute().parts[1:])]
-    links = 0
+def way_to(path: str) -> Iterator[Step]:
+    """As the kernel goes to an absolute path. The last step is the end, unless there are too many links.
+
+    Texts, because this is asked several times for every program.
+    """
+    at, links = "/", 0
+    waiting = _parts(path)
     while waiting:
         part = waiting.pop()
         if part == "..":
-            here = here.parent
+            at = os.path.dirname(at)  # noqa: PTH120
             continue
-        place = here / part
+        before, at = at, f"{at.rstrip('/')}/{part}"
         try:
-            is_link, is_missing = S_ISLNK(place.lstat().st_mode), False
-        except (OSError, ValueError):  # closed to us, say: nobody knows what is there
-            is_link, is_missing = False, True
-        yield Step(place, is_link, is_missing, not is_link and waiting[-1:] == [".."])
-        if not is_link:
-            here = place
+            target = os.readlink(at)  # noqa: PTH115
+        except (OSError, ValueError) as error:  # ValueError: a NUL in it
+            is_there = isinstance(error, OSError) and error.errno == EINVAL  # and no link
+            yield Step(at, is_missing=not is_there, is_left=waiting[-1:] == [".."])
             continue
+        yield Step(at, is_link=True)
         links += 1
         if links > _MOST_LINKS:
             return
-        target = Path(os.readlink(place))  # noqa: PTH115 - as it is written
-        here = here / target.anchor  # the top, if it begins there
-        waiting += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+        waiting += _parts(target)
+        at = "/" if target.startswith("/") else before
+
+
+def _parts(path: str) -> list[str]:
+    """The last one first."""
+    return [part for part in reversed(path.split("/")) if part not in ("", ".")]

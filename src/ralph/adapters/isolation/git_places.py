@@ -210,11 +210,12 @@ def _steady(path: Path, project: set[Path], held: list[Path], key: str) -> Path 
     What contains one of ``held`` cannot be renamed (``places``).
     """
     end = path
-    for end, is_link, _, is_left in way_to(path):
+    for step in way_to(str(path.absolute())):
+        end = Path(step.place)
         is_ours = not project.isdisjoint(end.parents)
-        if is_ours and is_link:
+        if is_ours and step.is_link:
             _refuse(f"{end} is a link", path, key, f"replace the link {end} with what it points to")
-        if is_ours and is_left and not any(end in one.parents for one in held):
+        if is_ours and step.is_left and not any(end in one.parents for one in held):
             _refuse(f'"{end.name}/.." is on the way', path, key, f"name {path} without it")
     return None if project.isdisjoint(end.parents) else end
 

@@ -23,10 +23,10 @@ from ralph.adapters.git_folders import (
     included,
     leads_to_itself,
     user_configs,
-    without_subsection,
 )
 from ralph.adapters.trees import open_up, remove_tree
 from ralph.domain.sandbox.own_git import RUNS_NOTHING
+from ralph.domain.text.git_config import without_subsection
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError
 

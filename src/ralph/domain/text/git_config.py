@@ -52,6 +52,11 @@ def _is_valid(text: str) -> bool:
     return True
 
 
+def without_subsection(key: str) -> str:
+    section, _, rest = key.partition(".")
+    return f"{section}.{rest.rpartition('.')[2]}"
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
