@@ -769,6 +769,44 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
     )  # fmt: skip
     return locals()
 
+def ralph_domain_agent_network():
+    """Whether a fault means that the model cannot be reached: no fault of the agent's, and no reason to give up soon."""
+
+    import re
+
+    _NO_ADDRESS = re.compile(
+        r"ENOTFOUND|EAI_AGAIN|EAI_NONAME|getaddrinfo|could ?n[o']t resolve host|name resolution"
+        r"|name or service not known|nodename nor servname|failed to lookup address|dns error|no such host",
+        re.IGNORECASE,
+    )
+    _REFUSED = re.compile(r"ECONNREFUSED|connection ?refused", re.IGNORECASE)
+    _AWAY = re.compile(
+        r"ENETUNREACH|EHOSTUNREACH|ENETDOWN|EHOSTDOWN|ETIMEDOUT|network is (?:unreachable|down)|no route to host"
+        r"|(?:connection|connect) timed out|connect timeout|FailedToOpenSocket|waiting for network|fetch failed"
+        r"|error sending request|unable to connect to api|\bconnection error\b|connection_failed",
+        re.IGNORECASE,
+    )
+    _ANSWERED = re.compile(r"\b[45]\d\d\b")
+    """A server that answers with a status has been reached, whatever else it says."""
+
+    def no_network(reason: str) -> str:
+        """What is wrong with the network, if ``reason`` says so; otherwise empty.
+
+    A name that does not resolve and a refused connection may be a wrong address as well: only time can tell.
+    """
+        if _NO_ADDRESS.search(reason):
+            return "no network, or the address is wrong"
+        if _ANSWERED.search(_without_addresses(reason)):
+            return ""
+        if _REFUSED.search(reason):
+            return "nobody answers there: no network, or the address is wrong"
+        return "no network" if _AWAY.search(reason) else ""
+
+    def _without_addresses(reason: str) -> str:
+        """Ports and paths are no statuses."""
+        return re.sub(r"\S*[:/.]\S*", " ", reason)
+    return locals()
+
 def ralph_domain_holder():
     """Who holds a workspace. A holder whose process is gone holds nothing."""
 
@@ -934,6 +972,7 @@ def ralph_domain_loop_session_report():
     from enum import StrEnum
 
     _m = _module("ralph.domain.agent.events"); Usage = _m["Usage"]
+    _m = _module("ralph.domain.agent.network"); no_network = _m["no_network"]
 
     class Ending(StrEnum):
         """Why the process ended."""
@@ -974,11 +1013,18 @@ def ralph_domain_loop_session_report():
         """What kept a session, of a worker or of a judge, from its work."""
 
         TRANSIENT = "transient"
+        OFFLINE = "offline"  #: passing too, but it may take hours: the network is away
         RATE_LIMITED = "rate_limited"
         FATAL = "fatal"
         LIMIT_REACHED = "limit_reached"  #: a limit of the run itself
 
-    _LASTING = (Obstacle.LIMIT_REACHED, Obstacle.FATAL, Obstacle.RATE_LIMITED, Obstacle.TRANSIENT)
+    _LASTING = (
+        Obstacle.LIMIT_REACHED,
+        Obstacle.FATAL,
+        Obstacle.RATE_LIMITED,
+        Obstacle.OFFLINE,
+        Obstacle.TRANSIENT,
+    )
 
     @dataclass(frozen=True, slots=True)
     class Hindrance:
@@ -1000,7 +1046,7 @@ def ralph_domain_loop_session_report():
                 case Fatal(reason, hint):
                     return cls(Obstacle.FATAL, reason, hint=hint)
                 case Transient(reason):
-                    return cls(Obstacle.TRANSIENT, reason)
+                    return cls(Obstacle.OFFLINE if no_network(reason) else Obstacle.TRANSIENT, reason)
 
     def most_lasting(failures: Sequence[Hindrance | None]) -> Hindrance | None:
         """What keeps checks that failed from judging; None if one of them has judged, or none failed.
@@ -8567,6 +8613,7 @@ _MODULES = {
     "ralph.adapters.trust_store": ralph_adapters_trust_store,
     "ralph.config.project_search": ralph_config_project_search,
     "ralph.domain.agent.events": ralph_domain_agent_events,
+    "ralph.domain.agent.network": ralph_domain_agent_network,
     "ralph.domain.holder": ralph_domain_holder,
     "ralph.domain.loop.feedback": ralph_domain_loop_feedback,
     "ralph.domain.loop.prompt": ralph_domain_loop_prompt,

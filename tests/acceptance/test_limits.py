@@ -54,6 +54,20 @@ def test_time_is_a_budget_too(project: Project) -> None:
     assert "time is over" in ran.stderr
 
 
+def test_a_network_that_is_away_is_waited_for_as_long_as_the_settings_say(project: Project) -> None:
+    away = {"type": "result", "is_error": True, "result": "API Error: Unable to connect to API (ENOTFOUND)"}
+    project.settings(agent={"command": "claude"}, limits={"waitForNetwork": 0.1, "maxAttempts": 1})
+    project.agent([{"print": json.dumps(away)}, {"exit": 1}])
+    ran = project.ralph("run", "-p", PROMPT, check=4)
+    assert "Waiting 0.1s" in ran.stderr
+    assert (
+        "no network, or the address is wrong (API Error: Unable to connect to API (ENOTFOUND))" in ran.stderr
+    )
+    assert "limits.waitForNetwork says how long" in ran.stderr
+    project.agent([{"say": DONE}])
+    project.ralph("resume", "last", check=0)
+
+
 def test_a_limited_agent_is_stood_in_for(project: Project) -> None:
     project.settings(agent={"command": "claude"})
     project.agent(limited(time.time() + 3600))

@@ -236,6 +236,13 @@ class LimitsSettings:
         "Wait until a usage limit resets; false: end the run with exit code 5.",
         untrusted=ALWAYS,
     )
+    wait_for_network: float = setting(
+        Number(),
+        43_200.0,
+        "Seconds without a network before a run gives up; 0: after `limits.maxAttempts`.",
+        untrusted=LOWER,
+        means="sets the limit of seconds without a network to",
+    )
     stuck_after: int = setting(
         Whole(minimum=0),
         5,

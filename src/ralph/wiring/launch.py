@@ -150,6 +150,7 @@ class Launch:
             max_attempts=limits.max_attempts,
             faults_count=self.profile.faults_count,
             wait_for_limits=limits.wait_for_limits,
+            wait_for_network=limits.wait_for_network,
         )
 
     def request(self) -> RunRequest:

@@ -96,6 +96,39 @@ def test_a_fault_that_does_not_pass_ends_the_run() -> None:
     assert "500" in result.reason
 
 
+AWAY = Turn(fault=Transient("API Error: Connection error."))
+
+
+def test_a_network_that_is_away_for_hours_is_waited_for_with_growing_pauses() -> None:
+    loop = Loop(ScriptedAgent([AWAY] * 40 + [Turn(fault=Transient("529")), AWAY, Turn(DONE)]))
+    result = loop.run()
+    assert (result.outcome, result.iterations) == (Outcome.COMPLETED, 1)
+    began = loop.clock.now() - sum(loop.clock.slept)
+    pauses = loop.events(PauseBegan)
+    lasting = [later.until - earlier.until for earlier, later in itertools.pairwise(pauses)]
+    assert pauses[0].until - began == 5.0
+    assert lasting[:7] == [10.0, 20.0, 40.0, 80.0, 160.0, 300.0, 300.0]
+    assert lasting[-2:] == [5.0, 5.0]  # another fault in between: it is counted from the start
+    assert "no network for 2h" in pauses[30].reason
+
+
+def test_a_network_that_stays_away_ends_the_run_in_the_end() -> None:
+    rules = Rules(wait_for_network=3_600.0)
+    loop = Loop(ScriptedAgent([AWAY]), {"rules": rules})
+    result = loop.run()
+    assert (result.outcome, result.iterations) == (Outcome.FAILED, 0)
+    assert "no network for 1h0m0s" in result.reason
+    assert "limits.waitForNetwork" in result.hint
+    assert sum(loop.clock.slept) == 3_600.0
+
+
+@pytest.mark.parametrize("rules", [Rules(wait_for_network=0.0), Rules(wait_for_limits=False)])
+def test_without_patience_no_network_is_a_fault_like_any_other(rules: Rules) -> None:
+    loop = Loop(ScriptedAgent([AWAY]), {"rules": rules})
+    assert "(4 times in a row)" in loop.run().reason
+    assert sum(loop.clock.slept) == 35.0
+
+
 def test_a_fatal_fault_ends_the_run_with_its_hint() -> None:
     result = Loop(ScriptedAgent([Turn(fault=Fatal("not logged in", "log in first"))])).run()
     assert (result.outcome, result.hint) == (Outcome.FAILED, "log in first")

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ralph.domain.loop.events import LoopEvent
+from ralph.domain.loop.decision import DecisionKind
+from ralph.domain.loop.events import IterationEnded, LoopEvent, PauseBegan
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.notice import Notification, notification
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
@@ -31,11 +32,15 @@ class Notifying:
         self._run_id = run_id
         self._complain = complain
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_waiting = False  # and whoever was told so need not hear it again at every attempt
 
     def __call__(self, event: LoopEvent, at: float) -> None:
+        if isinstance(event, IterationEnded) and event.decision != DecisionKind.RETRY:
+            self._is_waiting = False
         notice = notification(event, run_id=self._run_id, at=at)
-        if notice is None:
+        if notice is None or (self._is_waiting and isinstance(event, PauseBegan)):
             return
+        self._is_waiting = isinstance(event, PauseBegan)
         for notifier in self._notifiers:
             task = asyncio.get_running_loop().create_task(self._notify(notifier, notice))
             self._tasks.add(task)

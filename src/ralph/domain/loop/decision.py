@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, assert_never
 
+from ralph.domain.agent.network import no_network
 from ralph.domain.loop.budget import Backoff
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.evidence import Evidence, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Transient
 from ralph.domain.text.exits import exit_words
+from ralph.domain.text.figures import whole_duration
 
 
 class Outcome(StrEnum):
@@ -68,11 +70,15 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The same iteration again, not counted: after ``delay`` seconds, and not before ``until`` (epoch)."""
+    """The same iteration again, not counted: after ``delay`` seconds, and not before ``until`` (epoch).
+
+    ``since``: there has been no network since then (epoch).
+    """
 
     reason: str
     delay: float = 0.0
     until: float | None = None
+    since: float | None = None
     kind: ClassVar[DecisionKind] = DecisionKind.RETRY
 
 
@@ -116,9 +122,16 @@ class Rules:
     max_attempts: int = 4
     faults_count: bool = False  # a faulty session counts as an iteration instead of being retried
     wait_for_limits: bool = True
+    wait_for_network: float = 43_200.0  # seconds without a network; then it is a fault like any other
     longest_limit: float = 8 * 86_400.0  # a reset farther away than any known limit is not believed
     backoff: Backoff = Backoff()
     limit_backoff: Backoff = Backoff(first=60.0, longest=900.0)
+    network_backoff: Backoff = Backoff(longest=300.0)
+
+    @property
+    def waits_for_network(self) -> bool:
+        """Not if every launch counts: a supervised run has a pace of its own."""
+        return self.wait_for_limits and self.wait_for_network > 0 and not self.faults_count
 
 
 def is_judgeable(report: AgentReport, rules: Rules) -> bool:
@@ -130,10 +143,12 @@ def is_judgeable(report: AgentReport, rules: Rules) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Troubles:
-    """How many launches in a row met a temporary fault, or a limit, before this one."""
+    """How many launches in a row met a temporary fault, a limit, or no network (since when) before this one."""
 
     faults: int = 0
     limits: int = 0
+    offline: int = 0
+    offline_since: float | None = None
 
 
 NO_TROUBLES = Troubles()
@@ -186,7 +201,9 @@ def _decide_hindrance(hindrance: Hindrance, rules: Rules, troubles: Troubles, no
                 return Retry(reason, delay=rules.backoff.first, until=until)
             # No reset time, or an impossible one (it has passed and we are still refused): try now and then.
             return Retry(reason, delay=rules.limit_backoff.delay(troubles.limits + 1))
-        case Obstacle.TRANSIENT:
+        case Obstacle.OFFLINE if rules.waits_for_network:
+            return _wait_for_network(reason, rules, troubles, now)
+        case Obstacle.TRANSIENT | Obstacle.OFFLINE:
             if rules.faults_count:
                 return None
             tried = troubles.faults + 1
@@ -195,6 +212,18 @@ def _decide_hindrance(hindrance: Hindrance, rules: Rules, troubles: Troubles, no
             return Retry(reason, delay=rules.backoff.delay(tried))
         case _:  # pragma: no cover
             assert_never(hindrance.obstacle)
+
+
+def _wait_for_network(reason: str, rules: Rules, troubles: Troubles, now: float) -> Decision:
+    """Nobody can tell whether it comes back in a minute or in the morning: pauses grow, and each says since when."""
+    since = now if troubles.offline_since is None else min(now, troubles.offline_since)
+    away = now - since
+    lasting = f" for {whole_duration(away)}" if away >= 1 else ""
+    words = f"{no_network(reason)}{lasting} ({reason})"
+    if away >= rules.wait_for_network:
+        return Stop(Outcome.FAILED, words, "limits.waitForNetwork says how long ralph waits for it")
+    delay = rules.network_backoff.delay(troubles.offline + 1)
+    return Retry(words, delay=min(delay, rules.wait_for_network - away), since=since)
 
 
 def _accepts(evidence: Evidence, demand: Acceptance) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ralph.domain.agent.events import Usage
+from ralph.domain.agent.network import no_network
 from ralph.domain.loop.claims import Tag
 
 
@@ -54,12 +55,19 @@ class Obstacle(StrEnum):
     """What kept a session, of a worker or of a judge, from its work."""
 
     TRANSIENT = "transient"
+    OFFLINE = "offline"  #: passing too, but it may take hours: the network is away
     RATE_LIMITED = "rate_limited"
     FATAL = "fatal"
     LIMIT_REACHED = "limit_reached"  #: a limit of the run itself
 
 
-_LASTING = (Obstacle.LIMIT_REACHED, Obstacle.FATAL, Obstacle.RATE_LIMITED, Obstacle.TRANSIENT)
+_LASTING = (
+    Obstacle.LIMIT_REACHED,
+    Obstacle.FATAL,
+    Obstacle.RATE_LIMITED,
+    Obstacle.OFFLINE,
+    Obstacle.TRANSIENT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,7 @@ class Hindrance:
             case Fatal(reason, hint):
                 return cls(Obstacle.FATAL, reason, hint=hint)
             case Transient(reason):
-                return cls(Obstacle.TRANSIENT, reason)
+                return cls(Obstacle.OFFLINE if no_network(reason) else Obstacle.TRANSIENT, reason)
 
 
 def most_lasting(failures: Sequence[Hindrance | None]) -> Hindrance | None:

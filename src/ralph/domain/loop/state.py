@@ -60,15 +60,16 @@ class LoopState:
         for result in evidence.results:
             state = state.spending(result.spend)
             state = state.concerned(result.concern) if result.concern else state
-        is_hindered = isinstance(decision, Retry)
-        return replace(state, troubles=self._more_troubles(evidence) if is_hindered else Troubles())
+        if isinstance(decision, Retry):
+            return replace(state, troubles=self._more_troubles(evidence, decision))
+        return replace(state, troubles=Troubles())
 
     def after(self, evidence: Evidence, decision: Decision) -> LoopState:
         """The state after a session. Only a judged one counts; others keep the feedback for the next."""
         is_unjudged = evidence.hindrance is not None and evidence.report.hindrance is None
         kept = replace(self, unjudged=UnjudgedSession.of(evidence.report)) if is_unjudged else self
         if isinstance(decision, Retry):
-            return replace(kept, troubles=self._more_troubles(evidence))
+            return replace(kept, troubles=self._more_troubles(evidence, decision))
         if isinstance(decision, Stop) and (
             decision.outcome is Outcome.CANCELLED or evidence.hindrance is not None
         ):
@@ -115,9 +116,11 @@ class LoopState:
         """Iterations in a row without any sign of progress."""
         return max(self.unchanged, self.repeated)
 
-    def _more_troubles(self, evidence: Evidence) -> Troubles:
-        # A limit says nothing about faults: waiting for it must not use up the retries.
+    def _more_troubles(self, evidence: Evidence, decision: Retry) -> Troubles:
+        # A limit, or a network that is away, says nothing about faults: waiting must not use up the retries.
         hindrance = evidence.hindrance
+        if decision.since is not None:
+            return Troubles(offline=self.troubles.offline + 1, offline_since=decision.since)
         if hindrance is not None and hindrance.obstacle is Obstacle.RATE_LIMITED:
             return Troubles(limits=self.troubles.limits + 1)
         return Troubles(faults=self.troubles.faults + 1)

@@ -361,7 +361,7 @@ _NO_WAIT = setting_option(
     "--no-wait",
     is_flag=True,
     means=lambda _: False,
-    help="Exit with 5 when a usage limit is hit, instead of waiting for its reset.",
+    help="Do not wait for a usage limit to reset (exit code 5), nor for hours for a network.",
 )
 limit_options = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _STUCK_AFTER, _NO_WAIT)
 limit_options_of_supervise = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _NO_WAIT)

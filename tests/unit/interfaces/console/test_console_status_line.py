@@ -15,9 +15,12 @@ from ralph.domain.loop.events import (
     AgentStarted,
     CheckEnded,
     CheckStarted,
+    IterationEnded,
     IterationStarted,
     PauseBegan,
     RunEnded,
+    RunPaused,
+    RunUnpaused,
     StopRequested,
 )
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -153,6 +156,27 @@ def test_checks_actions_and_pauses_are_told() -> None:
     assert status.text() == "⏳ iteration 3 · 0s · commit message · last activity 0s ago"
     status.observe(PauseBegan("rate\nlimited", START + 372), START + 72)
     assert status.text() == "⏳ waiting until 22:19:32 · 5m0s left · rate limited"
+
+
+def test_a_pause_of_the_users_is_told_from_the_end_of_the_session_until_it_is_over() -> None:
+    terminal = Terminal()
+    terminal.start_agent()
+    status = terminal.status
+    status.observe(RunPaused(), START)
+    assert status.text() == "⏳ iteration 2/10 · 0s · pausing after this session · last activity 0s ago"
+    over = IterationEnded(2, 1, "continue", "no", claimed=False, proven=False, spend=Spend(), seconds=1)
+    status.observe(over, START + 60)
+    terminal.clock.time = START + 72
+    assert status.text() == "⏳ paused 12s · to continue: `ralph unpause`"
+    status.observe(StopRequested(now=False), START + 72)
+    assert status.text().startswith("⏳ stopping after this step · paused 12s")
+    status.observe(RunUnpaused(), START + 72)
+    assert "paused" not in status.text()
+    status.observe(PauseBegan("rate limited", START + 90), START + 72)
+    status.observe(RunPaused(), START + 72)
+    assert "waiting until 22:14:50" in status.text()
+    terminal.clock.time = START + 100
+    assert "paused" in status.text()
 
 
 def test_a_requested_stop_is_told_until_it_has_happened() -> None:

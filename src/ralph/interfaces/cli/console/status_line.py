@@ -16,10 +16,13 @@ from ralph.domain.loop.events import (
     AgentStarted,
     CheckEnded,
     CheckStarted,
+    IterationEnded,
     IterationStarted,
     LoopEvent,
     PauseBegan,
     RunEnded,
+    RunPaused,
+    RunUnpaused,
     StopRequested,
 )
 from ralph.domain.text.figures import money, plural, whole_duration
@@ -55,8 +58,10 @@ class StatusLine:
         self._disturbed = False
         self.held = False
         self._stopping = ""
+        self._is_paused = False  # by the user; it takes effect between two sessions
         self._iteration = ""
         self._iteration_at = 0.0
+        self._is_between = True
         self._step = ""
         self._step_at = 0.0
         self._agent_active = False
@@ -80,6 +85,10 @@ class StatusLine:
                     f"/{event.maximum}" if event.maximum else ""
                 )
                 self._iteration_at = at
+                self._is_between = False
+                self._begin("", at)
+            case IterationEnded():
+                self._is_between = True
                 self._begin("", at)
             case AgentStarted():
                 self._begin("" if event.purpose == "iteration" else clean_line(event.purpose), at)
@@ -99,10 +108,17 @@ class StatusLine:
                     self._cost = (self._cost or 0.0) + event.spend.cost_usd
             case CheckEnded() | ActionEnded():
                 self._begin("", at)
+            case RunPaused():
+                self._is_paused = True
+                if self._is_between and self._paused_until is None:
+                    self._begin("", at)
+            case RunUnpaused():
+                self._is_paused = False
             case StopRequested():
                 self._stopping = "stopping now" if event.now else "stopping after this step"
             case RunEnded():
                 self._iteration = self._stopping = ""
+                self._is_paused = False
                 self._begin("", at)
             case _:
                 pass
@@ -130,7 +146,9 @@ class StatusLine:
         """The whole text; empty when there is nothing to wait for."""
         now = self._now()
         parts = [self._stopping]
-        if self._paused_until is not None:
+        if self._is_paused and self._is_between and (self._paused_until or now) <= now:
+            parts += [f"paused {whole_duration(now - self._step_at)}", "to continue: `ralph unpause`"]
+        elif self._paused_until is not None:
             until = self._timestamps.clock_time(self._paused_until, beside=now)
             left = whole_duration(self._paused_until - now)
             parts += [f"waiting until {until}", f"{left} left", self._step]
@@ -141,6 +159,8 @@ class StatusLine:
             # The time comes first: a long command may be cut off.
             parts.append(whole_duration(now - (self._step_at if self._step else self._iteration_at)))
             parts.append(self._step)
+            if self._is_paused:
+                parts.append("pausing after this session")
             if self._agent_active:
                 parts.append(f"last activity {whole_duration(now - self._active_at)} ago")
                 if self._tools:
