@@ -56,7 +56,7 @@ def test_what_is_wrong_with_the_command_is_told_without_a_screen(project: Projec
     screen.expect(pexpect.EOF)
     screen.close()
     assert screen.exitstatus in (2, 4)
-    assert not list((project.root / ".ralph").glob("ui-*.log"))
+    assert not list((project.root / ".ralph").glob("detached-*"))
 
 
 @pytest.mark.parametrize("command", [("run", "-p", PROMPT), ("work",), ("plan", "run")])

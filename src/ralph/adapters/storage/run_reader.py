@@ -133,12 +133,18 @@ class RunReader:
         alive = rows[0].outcome is None and is_alive(rows[0].owner, here=here, started_of=started_of)
         return self._view(rows[0], {run_id} if alive else set())
 
-    def begun_by(self, pid: int, *, since: float) -> str | None:
-        """The first run of a process that is not part of another; a pid may have been used before ``since``."""
+    def newest_event(self) -> int:
+        return int(self._one("SELECT coalesce(max(seq), 0) FROM events")[0])
+
+    def begun_by(self, pid: int, *, after: int) -> str | None:
+        """The run that a process has begun, or taken up, since the event ``after``; not one that is part of it."""
         if not self._has_owners:
             return None
-        query = "SELECT id FROM runs WHERE pid = ? AND started_at > ? AND parent_id = '' ORDER BY started_at LIMIT 1"
-        row = self._one_or_none(query, pid, since)
+        query = (
+            "SELECT runs.id FROM events JOIN runs ON runs.id = events.run_id"
+            " WHERE events.seq > ? AND events.kind = 'run_started' AND runs.pid = ? ORDER BY events.seq LIMIT 1"
+        )
+        row = self._one_or_none(query, after, pid)
         return None if row is None else str(row[0])
 
     def _rows(self, clause: str, *values: object) -> list[_Row]:

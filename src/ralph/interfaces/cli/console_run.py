@@ -13,10 +13,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import click
+
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.console.relay import Relay, left_out
 from ralph.interfaces.cli.console.run_view import Console
+from ralph.interfaces.cli.options import asked_apart
 from ralph.interfaces.cli.terminal import look_for
 from ralph.interfaces.cli.trust_question import require_trust, tell_unmarked
 from ralph.operations.runs.start import OpenRun, open_run, task_results
@@ -46,6 +49,10 @@ def run_on_console(
     """
     if not is_ours:
         require_trust(launch)
+    if flag := asked_apart():
+        from ralph.interfaces.cli.apart import run_apart
+
+        click.get_current_context().exit(run_apart(launch, flag))
     relay, note = Relay(), left_out
     if json_lines:
         from ralph.interfaces.cli.console.json_lines import left_out_line as note

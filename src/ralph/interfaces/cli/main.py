@@ -28,6 +28,7 @@ COMMANDS = {
     "plan": "Work through a PRD's stories; only a fresh review passes one.",
     "status": "Show the runs of this project, live ones first.",
     "logs": "Show what happened in a run, or follow it live.",
+    "attach": "Show the console of a run that is under way.",
     "show": "Show each iteration of a run: prompt, checks, decision.",
     "report": "Write a run's report: one HTML page, Markdown or JSON.",
     "ui": "Watch and steer runs in the terminal.",

@@ -142,19 +142,49 @@ verbose_option: Decorator = click.option(
 events_option = json_option("Events as JSON lines on stdout.")
 
 
-def _require_terminal(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
-    if value and not (sys.stdin.isatty() and sys.stdout.isatty()):
+_APART = "ralph.apart"
+_STDIN = "ralph.stdin"
+
+
+def _keep_apart(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if not value:
+        return
+    flag = param.opts[0]
+    if flag == "--ui" and not (sys.stdin.isatty() and sys.stdout.isatty()):
         message = "--ui needs a terminal"
         raise UsageError(message, hint="leave it out; `ralph ui` can watch the run from a terminal later")
-    return value
+    if ctx.meta.setdefault(_APART, flag) != flag:
+        message = "--ui and --detach contradict each other"
+        raise UsageError(message, hint="give one of them; quitting the UI leaves the run running")
+
+
+def asked_apart() -> str:
+    """The flag by which the run is to live in a process of its own; empty: it runs here."""
+    context = click.get_current_context(silent=True)
+    return str(context.meta.get(_APART, "")) if context is not None else ""
+
+
+def read_from_stdin() -> bytes:
+    """What the command has read there; another process that does the same must get it again."""
+    given: bytes = click.get_current_context().meta.get(_STDIN, b"")
+    return given
 
 
 ui_option: Decorator = click.option(
     "--ui",
     is_flag=True,
-    callback=_require_terminal,
+    expose_value=False,
+    callback=_keep_apart,
     help="Open the terminal UI over the run; quitting it leaves the run running.",
 )
+detach_option: Decorator = click.option(
+    "--detach",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_apart,
+    help="Return as soon as the run has begun; it needs no terminal. `ralph attach` shows it.",
+)
+apart_options = all_of(ui_option, detach_option)
 notify_option = setting_option(
     "notify",
     "--notify",
@@ -258,7 +288,11 @@ def given_prompt(text: str | None, file: Path | None) -> GivenPrompt | None:
     if not is_stdin and not file.is_fifo():
         return GivenPrompt(file=file.absolute())
     # Standard input, or the pipe of a shell's `<(…)`, can be read only once.
+    if not is_stdin and (flag := asked_apart()):
+        message = f"{flag} cannot read the prompt from a pipe: another process runs it"
+        raise UsageError(message, hint="give it on standard input with `-f -`, or save it in a file")
     data = sys.stdin.buffer.read() if is_stdin else file.read_bytes()
+    click.get_current_context().meta[_STDIN] = data
     text = data.decode(errors="surrogateescape")
     if not text.strip() or not is_text(text):
         what = "not UTF-8 text" if text.strip() else "empty"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Sequence
@@ -9,26 +10,36 @@ from contextlib import suppress
 from pathlib import Path
 
 from ralph.adapters.processes.detached import Detached
+from ralph.adapters.storage.places import run_folder
 from ralph.adapters.storage.run_reader import open_reader
 from ralph.errors import StoreError
 
 APPEARS_WITHIN = 60.0
 LOOK_EVERY = 0.05
+OUTPUT = "console"
 
 
 class DetachedRun:
-    def __init__(self, state_folder: Path, arguments: Sequence[str]) -> None:
+    """``said_before``: what the command would read from its standard input."""
+
+    def __init__(self, state_folder: Path, arguments: Sequence[str], *, said_before: bytes = b"") -> None:
         self._folder = state_folder
-        self._log = state_folder / f"ui-{os.getpid()}.log"
-        self._process = Detached(arguments, cwd=Path.cwd(), log=self._log)
+        self._newest = self._newest_event()
+        log = state_folder / f"detached-{os.getpid()}.log"
+        self._process = Detached(arguments, cwd=Path.cwd(), log=log, stdin=said_before)
+
+    @property
+    def output(self) -> Path:
+        """The file with what it prints."""
+        return self._process.log
 
     def run_id(self) -> str | None:
-        """The run it began; None if it ended without one, or took too long."""
-        since = time.time() - APPEARS_WITHIN
+        """The run whose beginning it has announced; None if it ended before, or took too long."""
         deadline = time.monotonic() + APPEARS_WITHIN
         while time.monotonic() < deadline:
             is_over = self._process.exit_code is not None
-            if (run_id := self._recorded(since)) is not None:
+            if (run_id := self._begun()) is not None:
+                self._keep_output_in(run_folder(self._folder, run_id))
                 return run_id
             if is_over:
                 return None
@@ -36,19 +47,32 @@ class DetachedRun:
         self._process.interrupt()
         return None
 
-    def _recorded(self, since: float) -> str | None:
+    def _newest_event(self) -> int:
+        with suppress(StoreError):
+            reader = open_reader(self._folder)
+            if reader is not None:
+                with reader:
+                    return reader.newest_event()
+        return 0
+
+    def _begun(self) -> str | None:
         with suppress(StoreError):  # the record is being created
             reader = open_reader(self._folder)
             if reader is not None:
                 with reader:
-                    return reader.begun_by(self._process.pid, since=since)
+                    return reader.begun_by(self._process.pid, after=self._newest)
         return None
+
+    def _keep_output_in(self, folder: Path) -> None:
+        """A run that is resumed keeps the output of its earlier processes."""
+        names = (f"{OUTPUT}{'' if number == 1 else f'-{number}'}.log" for number in itertools.count(1))
+        next(name for name in names if self._process.move_log(folder / name, top=self._folder))
 
     def leave(self) -> tuple[int | None, str]:
         """Let it run on. Gives its exit code, if it has ended, and what it printed last."""
         code, said = self._process.exit_code, self._process.said()
         if code is None:
             self._process.leave()
-        else:
-            self._log.unlink(missing_ok=True)
+        elif self._process.log.parent == self._folder:  # it never began a run
+            self._process.log.unlink(missing_ok=True)
         return code, said

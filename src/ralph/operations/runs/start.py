@@ -223,6 +223,13 @@ async def open_run(
         yield OpenRun(kit, control)
 
 
+def has_parts(launch: Launch) -> bool:
+    """Whether it is a run of runs."""
+    from ralph.wiring.launch import Driven
+
+    return isinstance(launch.composition, Driven)
+
+
 def task_results(launch: Launch) -> Sequence[TaskResult]:
     """The results of a `ralph work`, by task; none for other runs."""
     from ralph.wiring.runs.work_run import WorkComposition

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ralph.interfaces.cli.options import (
+    detach_option,
     events_option,
     given_settings,
     iteration_option,
@@ -42,6 +43,7 @@ Examples:
 @trust_option
 @verbose_option
 @project_dir_option
+@detach_option
 @events_option
 def command(
     run: str | None, max_iterations: int | None, verbose: bool, project_dir: Path | None, as_json: bool

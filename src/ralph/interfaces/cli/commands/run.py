@@ -16,6 +16,7 @@ from ralph.interfaces.cli.options import (
     agent_flags_of,
     agent_option,
     agent_timeout_option,
+    apart_options,
     events_option,
     given_prompt,
     given_settings,
@@ -32,7 +33,6 @@ from ralph.interfaces.cli.options import (
     setting_option,
     sources_of,
     trust_option,
-    ui_option,
     verbose_option,
 )
 
@@ -118,7 +118,7 @@ Examples:
 )
 @project_dir_option
 @click.option("--dry-run", is_flag=True, help="Print what would run, prompt included, and run nothing.")
-@ui_option
+@apart_options
 @events_option
 def command(
     prompt: str | None,
@@ -134,7 +134,6 @@ def command(
     guardrails: tuple[str, ...],
     profile: str,
     project_dir: Path | None,
-    ui: bool,
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -182,10 +181,6 @@ def command(
         asks = untrusted(launch)
         _show(preview_run(launch), is_trusted=asks is None)
         return 0
-    if ui:
-        from ralph.interfaces.cli.commands.ui import run_under_ui
-
-        return run_under_ui(launch)
 
     from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of

@@ -14,6 +14,7 @@ from ralph.interfaces.cli.options import (
     agent_flags_of,
     agent_option,
     agent_timeout_option,
+    detach_option,
     events_option,
     given_prompt,
     given_settings,
@@ -109,6 +110,7 @@ Examples:
 @trust_option
 @verbose_option
 @project_dir_option
+@detach_option
 @events_option
 @click.argument("command_line", metavar="[-- CMD ARGS...]", nargs=-1, type=click.UNPROCESSED)
 def command(

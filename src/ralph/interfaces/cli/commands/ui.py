@@ -12,7 +12,7 @@ import click
 from ralph.interfaces.cli.options import project_dir_option, requires_extra, state_folder
 
 if TYPE_CHECKING:
-    from ralph.operations.runs.start import Launch
+    from ralph.operations.runs.detach import DetachedRun
 
 FLAG = "--ui"
 LAST_CHARS = 2_000
@@ -33,7 +33,7 @@ Examples:
 @click.argument("run", required=False)
 @project_dir_option
 def command(run: str | None, project_dir: Path | None) -> None:
-    open_ui = _load_ui("the terminal UI")
+    open_ui = require_ui("the terminal UI")
     folder = state_folder(project_dir)
     if run is not None:
         from ralph.operations.runs.read import require_record
@@ -43,39 +43,23 @@ def command(run: str | None, project_dir: Path | None) -> None:
     open_ui(folder, run)
 
 
-def _load_ui(what: str) -> Callable[[Path, str | None], None]:
+def require_ui(what: str) -> Callable[[Path, str | None], None]:
     """Raises UsageError if the UI's package is not installed."""
     with requires_extra(what, "ui"):
         from ralph.interfaces.tui.app import open_ui
     return open_ui
 
 
-def run_under_ui(launch: Launch, *, has_parts: bool = False) -> int:
-    """Start the same command without ``--ui`` and watch it. Gives its exit code if it ends before the UI does.
+def show_in_ui(started: DetachedRun, state_folder: Path, run_id: str, *, has_parts: bool) -> int:
+    """``--ui`` over a run that was started. Gives its exit code if it ends before the UI does.
 
-    Nobody can be asked once it is started: what ``launch`` needs of its user is asked here. ``has_parts``: it is a run
-    of runs; the UI follows whichever is active.
+    ``has_parts``: it is a run of runs; the UI follows whichever is active.
     """
-    from ralph.config.root import STATE_FOLDER
-    from ralph.interfaces.cli.trust_question import require_trust
-    from ralph.operations.runs.detach import DetachedRun
-
-    open_ui = _load_ui(FLAG)  # before anything is started
-    require_trust(launch)
-    state_folder = launch.root.state / STATE_FOLDER
-    given = sys.argv[1:]
-    end = given.index("--") if "--" in given else len(given)
-    started = DetachedRun(state_folder, [*(one for one in given[:end] if one != FLAG), *given[end:]])
-    run_id = started.run_id()
-    if run_id is None:
-        code, said = started.leave()
-        sys.stderr.write(said)
-        return 1 if code is None else code
-    open_ui(state_folder, None if has_parts else run_id)
+    require_ui(FLAG)(state_folder, None if has_parts else run_id)
     code, said = started.leave()
     if code is None:
         print(
-            f"run {run_id} keeps running; `ralph ui` and `ralph status` show it, `ralph stop` ends it",
+            f"run {run_id} keeps running; `ralph attach`, `ralph ui` and `ralph status` show it, `ralph stop` ends it",
             file=sys.stderr,
         )
         return 0

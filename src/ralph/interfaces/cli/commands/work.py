@@ -9,6 +9,7 @@ import click
 from ralph.interfaces.cli.options import (
     agent_flags_of,
     agent_option,
+    apart_options,
     events_option,
     given_settings,
     iteration_option,
@@ -22,7 +23,6 @@ from ralph.interfaces.cli.options import (
     setting_option,
     sources_of,
     trust_option,
-    ui_option,
     verbose_option,
 )
 
@@ -62,14 +62,13 @@ Examples:
 @trust_option
 @verbose_option
 @project_dir_option
-@ui_option
+@apart_options
 @events_option
 def command(
     tasks: tuple[str, ...],
     agent: str | None,
     verbose: bool,
     project_dir: Path | None,
-    ui: bool,
     as_json: bool,
     max_iterations: int | None,
 ) -> int:
@@ -84,10 +83,6 @@ def command(
     if max_iterations is not None:
         flags.append((("profiles", "verified", "maximumIterations"), max_iterations, "--max-iterations"))
     launch = prepare_work_run(load_with(sources, flags), root, tasks)
-    if ui:
-        from ralph.interfaces.cli.commands.ui import run_under_ui
-
-        return run_under_ui(launch, has_parts=True)
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     if not as_json:
         print_results(launch)

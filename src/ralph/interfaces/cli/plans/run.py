@@ -12,6 +12,7 @@ from ralph.interfaces.cli.options import (
     agent_flags_of,
     agent_option,
     agent_timeout_option,
+    apart_options,
     events_option,
     given_settings,
     guardrail_option,
@@ -24,7 +25,6 @@ from ralph.interfaces.cli.options import (
     sandbox_options,
     sources_of,
     trust_option,
-    ui_option,
     verbose_option,
 )
 from ralph.interfaces.cli.plans.options import plan_options
@@ -74,7 +74,7 @@ Examples:
 @sandbox_options
 @trust_option
 @verbose_option
-@ui_option
+@apart_options
 @events_option
 @plan_options
 def command(
@@ -87,7 +87,6 @@ def command(
     agent_flags: tuple[str, ...],
     guardrails: tuple[str, ...],
     verbose: bool,
-    ui: bool,
     as_json: bool,
     project_dir: Path | None,
     ralph_dir: Path | None,
@@ -111,10 +110,6 @@ def command(
         stay=stay,
         as_found=as_found,
     )
-    if ui:
-        from ralph.interfaces.cli.commands.ui import run_under_ui
-
-        return run_under_ui(launch)
     if estimate:
         print(estimate, file=sys.stderr)
     return exit_code_of(run_on_console(launch, verbose=verbose, json_lines=as_json).outcome)
