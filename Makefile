@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures fix docs clean
+.PHONY: demo test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
@@ -74,8 +74,25 @@ fix: $(VENV)/dev ## format, and fix what can be fixed automatically
 	$(BIN)/ruff check --fix .
 
 pictures: $(VENV)/dev ## take the pictures in docs/pictures again, of a real run; needs chromium
+	@$(BIN)/python -m bench.demo_picture
 	@$(BIN)/python -m bench.page_picture
 	@$(BIN)/python -m bench.ui_picture
+
+site: $(VENV)/site ## build the documentation as a searchable site in build/site; a broken link fails
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "open build/site/index.html"
+
+dist: $(VENV)/dist ## build a wheel and an sdist in dist/, and check both
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist >/dev/null 2>&1
+	@$(BIN)/twine check --strict dist/*
+
+test-dist: dist ## install what `make dist` built by file, each into an environment of its own, and run the demo from there
+	@set -e; for file in dist/*; do \
+	  $(PYTHON) -m venv --clear $(VENV)/try; \
+	  $(VENV)/try/bin/pip install --quiet "$$file"; \
+	  $(VENV)/try/bin/ralph demo >/dev/null 2>&1 && echo "$$file: installed, and the demo ran"; \
+	done; rm -rf $(VENV)/try
 
 docs: $(VENV)/dev ## write the generated files: docs/settings.md and the plugin's hook file
 	$(BIN)/python -m ralph.config.reference > docs/settings.md
@@ -96,5 +113,10 @@ $(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/runtime
 
+$(VENV)/site $(VENV)/dist: $(VENV)/python pyproject.toml constraints.txt
+	@echo "installing what builds the $(@F) into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --editable '.[$(@F)]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf build $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -76,9 +76,10 @@ def test_links_to_headings_lead_somewhere(page: Path) -> None:
         assert anchor in anchors(page.parent / target if target else page), f"{target}#{anchor}"
 
 
-def test_the_readme_lists_every_exit_code() -> None:
+def test_the_page_of_commands_lists_every_exit_code() -> None:
     listed = {
-        int(code) for code in re.findall(r"^\| (\d+) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+        int(code)
+        for code in re.findall(r"^\| (\d+) \|", (ROOT / "docs" / "commands.md").read_text(), re.MULTILINE)
     }
     assert listed == set(ExitCode)
     assert {exit_code_of(outcome) for outcome in Outcome} <= listed
