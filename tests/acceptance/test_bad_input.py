@@ -177,7 +177,7 @@ def test_a_plan_that_cannot_be_written_is_exit_4(ready: Project) -> None:
 
 
 def test_settings_that_cannot_be_written_are_exit_2(ready: Project) -> None:
-    said = refused(ready, "init", "--yes", "--agent-command", "claude", "--project-dir", "/sys", code=2)
+    said = refused(ready, "init", "--yes", "--agent", "claude", "--project-dir", "/sys", code=2)
     assert "/sys/.ralph/settings.json cannot be written" in said
 
 

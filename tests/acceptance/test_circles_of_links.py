@@ -12,7 +12,7 @@ from .conftest import Project
     [
         ("status", "--project-dir", "circle"),
         ("supervise", "--agent", "true", "--task", "x", "--task-dir", "circle", "-p", "x"),
-        ("init", "--yes", "--agent-command", "true", "--guardrail", "true"),
+        ("init", "--yes", "--agent", "true", "--guardrail", "true"),
         ("config", "show"),
     ],
     ids=lambda command: command[0],

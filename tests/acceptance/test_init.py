@@ -16,16 +16,16 @@ import pytest
 
 RALPH_INIT = [sys.executable, "-m", "ralph", "init"]
 
-AGENT = "Agent command (e.g., claude, codex, amp, or other LLM CLI): "
+AGENT = "Agent command (e.g., claude, codex, amp, or other LLM CLI) [claude]: "
 FLAGS = "Agent flags (comma-separated, optional): "
 ITERATIONS = "Maximum iterations [10]: "
 COMPLETION = "Completion response [DONE]: "
 GUARDRAIL = "Add guardrail command (leave blank to finish): "
-FAIL_ACTION = "  Fail action (APPEND|PREPEND|REPLACE): "
+FAIL_ACTION = "  Fail action (APPEND|PREPEND|REPLACE) [APPEND]: "
 HINT = "  Hint (optional, guidance for agent on failure): "
 SCM = "Configure SCM? (y/N): "
-SCM_COMMAND = "  SCM command (e.g., git): "
-SCM_TASKS = "  SCM tasks (comma-separated, e.g., commit,push): "
+SCM_COMMAND = "  SCM command (e.g., git) [git]: "
+SCM_TASKS = "  SCM tasks (comma-separated, e.g., commit,push) [commit]: "
 OVERWRITE = "Overwrite? (y/N): "
 NO_GUARDRAILS = "warning: no guardrails, so a run only has the agent's word; add commands that must succeed"
 NEXT = "Next: ralph run -p 'What to do. When it is done, output <response>DONE</response>.'"
@@ -37,9 +37,9 @@ SHORTEST = [(AGENT, "amp"), (FLAGS, ""), (ITERATIONS, ""), (COMPLETION, ""), (GU
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs = tmp_path / "programs"
     programs.mkdir()
-    for agent in ("claude", "amp"):
-        (programs / agent).write_text("#!/bin/sh\n")
-        (programs / agent).chmod(0o755)
+    for program in ("claude", "amp", "make"):
+        (programs / program).write_text("#!/bin/sh\n")
+        (programs / program).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     root = tmp_path / "project"
     root.mkdir()
@@ -49,13 +49,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Terminal:
     """A user at a terminal. Everything that was on the screen is in ``screen``."""
 
-    def __init__(self, project: Path, *arguments: str) -> None:
+    def __init__(self, project: Path, *arguments: str, **variables: str) -> None:
         environment: Any = {key: value for key, value in os.environ.items() if not key.startswith("RALPH_")}
         self.child: Any = pexpect.spawn(
             RALPH_INIT[0],
             [*RALPH_INIT[1:], *arguments],
             cwd=str(project),
-            env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8"},
+            env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **variables},
             dimensions=(24, 200),
             encoding="utf-8",
             timeout=90,
@@ -125,20 +125,36 @@ def test_the_documented_conversation_is_played_word_for_word(project: Path, term
     assert terminal.exit_code() == 0
     assert [line.rstrip() for line in terminal.lines] == [
         "",
-        "Agent command (e.g., claude, codex, amp, or other LLM CLI): claude",
+        "Enter takes what is in [brackets]. Ctrl-C leaves everything as it is.",
+        "",
+        "The program that does the work. Every iteration starts it with a fresh context.",
+        "Agent command (e.g., claude, codex, amp, or other LLM CLI) [claude]: claude",
+        "More arguments for it, such as --model opus.",
         "Agent flags (comma-separated, optional): --model,opus",
+        "The most sessions of the agent before a run stops, done or not.",
         "Maximum iterations [10]:",
+        "What the agent says in <response>…</response> when everything is done.",
         "Completion response [DONE]:",
+        "Guardrails: commands that must pass, or ralph does not believe that it is done.",
         "Add guardrail command (leave blank to finish): make lint",
-        "  Fail action (APPEND|PREPEND|REPLACE): APPEND",
+        (
+            "  If it fails, the next session reads its output after your prompt (APPEND), before it (PREPEND) or instead"
+            " of it (REPLACE)."
+        ),
+        "  Fail action (APPEND|PREPEND|REPLACE) [APPEND]: APPEND",
+        "  What the agent is told as well, such as: Do not change the tests.",
         "  Hint (optional, guidance for agent on failure): Fix lint errors only. Do not change behavior.",
         "Add guardrail command (leave blank to finish): make test",
-        "  Fail action (APPEND|PREPEND|REPLACE): APPEND",
+        "  Fail action (APPEND|PREPEND|REPLACE) [APPEND]: APPEND",
         "  Hint (optional, guidance for agent on failure):",
         "Add guardrail command (leave blank to finish):",
+        (
+            "With git, ralph can commit whenever all guardrails pass; the agent writes the message. Without it, changes"
+            " stay uncommitted."
+        ),
         "Configure SCM? (y/N): y",
-        "  SCM command (e.g., git): git",
-        "  SCM tasks (comma-separated, e.g., commit,push): commit",
+        "  SCM command (e.g., git) [git]: git",
+        "  SCM tasks (comma-separated, e.g., commit,push) [commit]: commit",
         "",
         "Settings written to .ralph/settings.json",
         NEXT,
@@ -195,8 +211,10 @@ def test_the_shortest_conversation_takes_all_defaults(project: Path, terminal: T
     }
 
 
-def test_answers_are_trimmed_and_asked_again_with_a_reason(project: Path, terminal: Terminal) -> None:
-    terminal.answer((AGENT, "   "), (AGENT, " my-agent "), (FLAGS, " --model opus , ,-v "))
+def test_answers_are_trimmed_and_wrong_ones_asked_again_with_a_reason(
+    project: Path, terminal: Terminal
+) -> None:
+    terminal.answer((AGENT, " my-agent "), (FLAGS, " --model opus , ,-v "))
     terminal.answer((ITERATIONS, "0"))
     terminal.expect("expected a whole number of at least 1, found 0\r\n")
     terminal.answer((ITERATIONS, "ten"))
@@ -205,9 +223,8 @@ def test_answers_are_trimmed_and_asked_again_with_a_reason(project: Path, termin
         (ITERATIONS, "25"), (COMPLETION, " FERTIG ✓ "), (GUARDRAIL, "make"), (FAIL_ACTION, "explode")
     )
     terminal.expect('  expected one of APPEND, PREPEND, REPLACE, found "explode"\r\n')
-    terminal.answer((FAIL_ACTION, ""), (FAIL_ACTION, "replace"), (HINT, ""), (GUARDRAIL, ""))
-    terminal.answer((SCM, "YES"), (SCM_COMMAND, ""), (SCM_COMMAND, "git"), (SCM_TASKS, " , "))
-    terminal.answer((SCM_TASKS, "commit , push"))
+    terminal.answer((FAIL_ACTION, "replace"), (HINT, ""), (GUARDRAIL, ""))
+    terminal.answer((SCM, "YES"), (SCM_COMMAND, "git"), (SCM_TASKS, "commit , push"))
     assert terminal.exit_code() == 0
     assert settings(project) == {
         "maximumIterations": 25,
@@ -229,14 +246,30 @@ def test_a_line_can_be_edited_with_arrow_keys(project: Path, terminal: Terminal)
     assert settings(project)["agent"]["command"] == "claude"
 
 
-def test_guardrails_found_in_the_project_are_listed_above_the_question(project: Path) -> None:
+def test_enter_takes_what_the_project_suggests_and_no_question_is_asked_twice(project: Path) -> None:
     (project / "Makefile").write_text("lint:\n\ntest:\n")
-    terminal = Terminal(project)
-    terminal.answer(*SHORTEST)
+    (project / "pyrightconfig.json").write_text("{}")
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True, timeout=30)
+    terminal = Terminal(project, PATH=str(project.parent / "programs"))
+    terminal.answer((AGENT, ""), (FLAGS, ""), (ITERATIONS, ""), (COMPLETION, ""))
+    terminal.expect("Not proposed: pyright (pyright is not on your PATH)")
+    terminal.answer(("Add guardrail command [make test]: ", ""), (FAIL_ACTION, ""), (HINT, ""))
+    terminal.answer(("Add guardrail command [make lint]: ", "true"), (FAIL_ACTION, ""), (HINT, ""))
+    terminal.answer(("Add guardrail command [make lint]: ", "-"))
+    terminal.answer((GUARDRAIL, ""), (SCM, "y"), (SCM_COMMAND, ""), (SCM_TASKS, ""))
     assert terminal.exit_code() == 0
-    line = terminal.lines.index("Found in this project: make test, make lint")
-    assert terminal.lines[line + 1].startswith(GUARDRAIL)
-    assert terminal.screen.count("Found in this project") == 1
+    assert settings(project)["agent"] == {"command": "claude", "flags": []}
+    assert settings(project)["guardrails"] == [
+        {"command": command, "failAction": "APPEND"} for command in ("make test", "true")
+    ]
+    assert settings(project)["scm"] == {"command": "git", "tasks": ["commit"]}
+    assert terminal.lines[-3:-1] == [
+        "Commit .ralph to share the settings; its .gitignore keeps everything else out.",
+        NEXT,
+    ]
+    shown = ["git", "status", "--short", "-uall", ".ralph"]
+    found = subprocess.run(shown, cwd=project, capture_output=True, text=True, timeout=30)
+    assert found.stdout == "?? .ralph/.gitignore\n?? .ralph/settings.json\n"
 
 
 # --- being interrupted -------------------------------------------------------------------------------------
@@ -392,7 +425,7 @@ def test_the_scripted_way_writes_the_same_file(project: Path) -> None:
     done = scripted(
         project,
         "--yes",
-        "--agent-command=claude",
+        "--agent=claude",
         "--agent-flag=--model opus",
         "--agent-flag=-v",
         "--maximum-iterations=5",
@@ -441,25 +474,25 @@ def test_the_scripted_way_overwrites_only_with_force(project: Path, old: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--yes"], "--yes needs --agent-command"),
-        (["--agent-command", "x", "--force"], "--force, --agent-command can only be used with --yes"),
-        (["--maximum-iterations", "3"], "--maximum-iterations can only be used with --yes"),
-        (["--yes", "--agent-command", " "], "agent.command: expected a string that is not empty"),
+        (["--yes", "--agent", "x", "--agent-command"], "requires an argument"),
+        (["--agent", "x", "--force"], "--force, --agent can only be used with --yes"),
+        (["-m", "3"], "--maximum-iterations can only be used with --yes"),
+        (["--yes", "--agent", " "], "agent.command: expected a string that is not empty"),
         (
-            ["--yes", "--agent-command", "x", "--maximum-iterations", "0"],
-            "maximumIterations: expected a whole",
+            ["--yes", "--agent", "x", "--maximum-iterations", "0"],
+            "it must be at least 1",
         ),
-        (["--yes", "--agent-command", "x", "--guardrail", ""], "guardrails[0].command: expected a string"),
+        (["--yes", "--agent", "x", "--guardrail", ""], "guardrails[0].command: expected a string"),
         (
-            ["--yes", "--agent-command", "x", "--guardrail", '{"command": "a", "failAction": "b"}'],
+            ["--yes", "--agent", "x", "--guardrail", '{"command": "a", "failAction": "b"}'],
             "guardrails[0].failAction: expected one of APPEND, PREPEND, REPLACE",
         ),
         (
-            ["--yes", "--agent-command", "x", "--scm-command", "git"],
+            ["--yes", "--agent", "x", "--scm-command", "git"],
             "--scm-command and --scm-task go together",
         ),
-        (["--yes", "--agent-command", "x", "--scm-task", "push"], "--scm-command and --scm-task go together"),
-        (["--yes", "--agent-command", "x", "--project-dir", "gone"], "gone is not a directory"),
+        (["--yes", "--agent", "x", "--scm-task", "push"], "--scm-command and --scm-task go together"),
+        (["--yes", "--agent", "x", "--project-dir", "gone"], "gone is not a directory"),
     ],
 )
 def test_wrong_flags_write_nothing(project: Path, arguments: list[str], message: str) -> None:
@@ -496,9 +529,56 @@ def test_an_agent_that_the_users_own_settings_define_is_there(project: Path) -> 
     assert (done.returncode, done.stderr) == (0, f"{NEXT}\n")
 
 
-def test_no_guardrails_are_warned_of_with_what_was_found_in_the_project(project: Path) -> None:
+def test_yes_takes_the_agent_that_is_installed_and_what_the_project_suggests(project: Path) -> None:
     (project / "Makefile").write_text("check: lint\nlint:\ntest: # all\n")
-    done = scripted(project, "--yes", "--agent-command", "claude")
-    assert done.returncode == 0
-    found = "found in this project: make test, make lint, make check"
-    assert done.stderr.splitlines() == [f"{NO_GUARDRAILS} ({found})", NEXT]
+    done = scripted(project, "--yes")
+    assert (done.returncode, done.stdout) == (0, "Settings written to .ralph/settings.json\n")
+    assert settings(project)["agent"]["command"] == "claude"
+    assert [each["command"] for each in settings(project)["guardrails"]] == ["make test", "make check"]
+    suggested = "Guardrails, as this project suggests: make test (Makefile), make check (Makefile)"
+    assert done.stderr.splitlines() == [suggested, NEXT]
+
+
+def test_without_any_agent_yes_needs_one_and_a_question_still_has_an_answer(project: Path) -> None:
+    environment = {**os.environ, "PATH": os.defpath}
+    nobody = subprocess.run(
+        [*RALPH_INIT, "--yes"], cwd=project, env=environment, capture_output=True, text=True, timeout=90
+    )
+    assert nobody.returncode == 2
+    assert "--yes needs --agent: none that ralph knows is on PATH" in nobody.stderr
+    assert list(project.iterdir()) == []
+    terminal = Terminal(project, PATH=os.defpath)
+    terminal.expect("None that ralph knows is on your PATH; any command that reads a prompt works.")
+    terminal.answer((AGENT, ""), *SHORTEST[1:])
+    assert terminal.exit_code() == 0
+    assert "warning: agent not found: claude; install it (npm install" in terminal.screen
+    assert NO_GUARDRAILS in terminal.screen
+
+
+def test_a_path_below_home_is_an_agent_and_a_run_without_settings_names_the_checks(project: Path) -> None:
+    """No shell expands what is typed as an answer, or quoted."""
+    (project / "agent").write_text("#!/bin/sh\necho '<response>DONE</response>'\n")
+    (project / "agent").chmod(0o755)
+    (project / "Makefile").write_text("test:\n\ttouch ran\n")
+    environment = {**os.environ, "HOME": str(project), "XDG_STATE_HOME": str(project / "state")}
+
+    def ralph(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "ralph", *arguments],
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=90,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    run = ["run", "-p", "Reply with <response>DONE</response>."]
+    said = ralph(*run, "--agent", "~/agent,claude")
+    assert "this project suggests --guardrail 'make test'" in " ".join(said.split())
+    assert not (project / "ran").exists()
+    (project / "Makefile").unlink()
+    assert "agent not found" not in ralph("init", "--yes", "--agent", "~/agent")
+    assert settings(project)["agent"]["command"] == "~/agent"
+    ralph(*run)

@@ -18,7 +18,7 @@ STRANGER = 54321
 HOOK = str(Path(__file__).parents[2] / "plugin" / "hooks" / "hook.sh")
 READING = (
     ["status"], ["status", "--json"], ["logs"], ["show"], ["report", "-o", "-"], ["stats"], ["config", "show"],
-    ["doctor"], ["task", "list"], ["plan", "status"], ["run", "-p", "x"], ["work"], ["init", "--yes", "--agent-command", "x"],
+    ["doctor"], ["task", "list"], ["plan", "status"], ["run", "-p", "x"], ["work"], ["init", "--yes", "--agent", "x"],
 )  # fmt: skip
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
@@ -123,7 +123,7 @@ def test_what_lies_above_a_project_is_not_obeyed(tmp_path: Path, above: str, is_
     mine.program("claude", "echo 1.0")
     mine.ralph("doctor")
     assert str(shared / ".ralph") not in mine.ralph("config", "show", check=0).stdout
-    mine.ralph("init", "--yes", "--agent-command", "claude", check=0)
+    mine.ralph("init", "--yes", "--agent", "claude", check=0)
     assert (mine.root / ".ralph" / "settings.json").exists()
     assert not trace.exists()
 

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from ralph.agent_names import known_agents
-from ralph.config.kinds import Choice, ListOf, Named, Nullable, Reading, Table, Text, Variables, setting
+from ralph.config.kinds import (
+    Choice,
+    ListOf,
+    Named,
+    Nullable,
+    Program,
+    Reading,
+    Table,
+    Text,
+    Variables,
+    setting,
+)
 from ralph.domain.agent.definition import OLDER_OUTPUT_WORDS, TEXT, PromptWay
 
 ADAPTERS: Final = known_agents()
@@ -22,7 +33,7 @@ class DefinedAgentSettings:
     """Your own agent: use its name as `agent.command`, as a fallback, or with `--agent`."""
 
     command: str = setting(
-        Text(filled=True),
+        Program(filled=True),
         "",
         "Its program, by name or path; a relative path starts at the project's root.",
         required=True,

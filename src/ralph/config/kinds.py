@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -115,6 +116,14 @@ class Text(Kind[str]):
 
     def json_schema(self) -> dict[str, object]:
         return {"type": "string", "pattern": r"\S"} if self.filled else {"type": "string"}
+
+
+class Program(Text):
+    """A program by name or path. No shell reads it, so ``~`` is expanded here."""
+
+    def read(self, value: object, at: Reading) -> str:
+        command = super().read(value, at)  # None: it was no text
+        return command and os.path.expanduser(command)  # noqa: PTH111 pathlib would drop a leading ./
 
 
 def _can_be_passed_on(text: str) -> bool:
@@ -287,6 +296,7 @@ class ListOf(Kind[tuple[T, ...]]):
 
 
 STRINGS = ListOf(Text(filled=True), of="strings")
+PROGRAMS = ListOf(Program(filled=True), of="strings")
 COUNT = Nullable(Whole(minimum=1))
 
 

@@ -15,6 +15,7 @@ from ralph.config.kinds import (
     ListOf,
     Named,
     Number,
+    Program,
     Reading,
     Table,
     Text,
@@ -125,7 +126,7 @@ class RoleSettings:
         untrusted=rising(True, False),
         means="lets the role iterate",
     )
-    agent: str = setting(Text(), "", "The agent that takes this role; empty: the usual one.", means="runs")
+    agent: str = setting(Program(), "", "The agent that takes this role; empty: the usual one.", means="runs")
     model: str = setting(
         Text(),
         "",
@@ -240,7 +241,7 @@ class VerifiedSettings:
         means="sets the limit of rejections to",
     )
     semantic_agent: str = setting(
-        Text(),
+        Program(),
         "",
         "The agent that judges by the criteria (method semantic); empty: the usual one.",
         means="runs",

@@ -28,7 +28,12 @@ What 2 and 3 run or loosen counts only once you [trust](trust.md) the project.
 
 Objects merge key by key; everything else, including lists, replaces the old value. `ralph config show` prints each value
 and its origin, `ralph config validate` lists every problem, `ralph config schema` prints a JSON Schema for your
-editor. Unknown keys are ignored with a warning; `ralph init` writes a first file.
+editor. Unknown keys are ignored with a warning.
+
+`ralph init` writes a first file: it proposes an agent that is installed, and as guardrails the checks that the project's own
+files name (Makefile, package.json, pyproject.toml and other files of Python's tools, Cargo.toml, go.mod, tox, nox,
+pre-commit). It runs none of them. `ralph init --yes` takes the proposals without a question. It also writes
+`.ralph/.gitignore`, so that of `.ralph` only that file and `settings.json` are committed.
 
 A file needs no more than this:
 

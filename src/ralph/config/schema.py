@@ -13,6 +13,7 @@ from enum import StrEnum
 from ralph.config.agent_definitions import ADAPTERS, DefinedAgentSettings, Definitions
 from ralph.config.kinds import (
     COUNT,
+    PROGRAMS,
     STRINGS,
     Choice,
     Limit,
@@ -20,6 +21,7 @@ from ralph.config.kinds import (
     Named,
     Nullable,
     Number,
+    Program,
     Table,
     Text,
     Variables,
@@ -54,9 +56,9 @@ class AgentSettings:
     """The program that does the work."""
 
     command: str = setting(
-        Text(filled=True),
+        Program(filled=True),
         "",
-        "The agent's program, by name or path; a relative path starts at the project's root. `ralph run` needs it.",
+        "The agent's program, by name or path; a relative path starts at the project's root, `~` is your home. `ralph run` needs it.",
         means="runs",
     )
     flags: tuple[str, ...] = setting(
@@ -85,7 +87,7 @@ class AgentSettings:
         untrusted=ALWAYS,
     )
     fallbacks: tuple[str, ...] = setting(
-        STRINGS,
+        PROGRAMS,
         (),
         "Agents to use instead, in this order, while the first one is limited or cannot work.",
         means="may also run",

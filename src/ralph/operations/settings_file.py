@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ralph.adapters.files import make_state_folder, real_path, write_atomic
 from ralph.config.root import STATE_FOLDER
+from ralph.config.schema import Settings
 from ralph.config.sources import SETTINGS_FILE
 from ralph.errors import ConfigError
 
@@ -23,6 +25,35 @@ def check_writable(root: Path) -> None:
     if not os.access(folder if folder.exists() else root, os.W_OK | os.X_OK):
         message = f"{folder} cannot be written"
         raise ConfigError(message, hint="check its permissions, or choose another place with --project-dir")
+
+
+def settings_document(
+    *,
+    agent: str,
+    flags: Sequence[str],
+    maximum_iterations: object | None,
+    completion_response: str | None,
+    guardrails: Sequence[dict[str, object]],
+    scm: dict[str, object] | None,
+) -> dict[str, object]:
+    """The settings file's content, keys in the order of the documentation. ``agent``: with its fallbacks after commas."""
+    usual = Settings()
+    command, *others = (name.strip() for name in agent.split(","))
+    fallbacks = {"fallbacks": others} if others else {}
+    limit = usual.maximum_iterations if maximum_iterations is None else maximum_iterations
+    response = usual.completion_response if completion_response is None else completion_response
+    document: dict[str, object] = {
+        "maximumIterations": limit,
+        "completionResponse": response,
+        "outputTruncateChars": usual.output_truncate_chars,
+        "streamAgentOutput": usual.stream_agent_output,
+        "includeIterationCountInPrompt": usual.include_iteration_count_in_prompt,
+        "agent": {"command": command, "flags": list(flags), **fallbacks},
+        "guardrails": list(guardrails),
+    }
+    if scm is not None:
+        document["scm"] = scm
+    return document
 
 
 def write_settings(root: Path, text: str) -> Path | None:

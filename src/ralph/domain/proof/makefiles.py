@@ -94,6 +94,12 @@ def recipes_of(text: str, targets: Iterable[str]) -> Iterator[str]:
                     yield _USE.sub(lambda use: values.get(use[1] or use[2], ""), line.strip().lstrip("@-+"))
 
 
+def needs_in(text: str) -> dict[str, frozenset[str]]:
+    """Its targets, and what each of them makes first."""
+    rules = _read(text).rules.items()
+    return {name: frozenset(need for needs, _ in rule for need in needs.split()) for name, rule in rules}
+
+
 def included(text: str) -> Iterator[str]:
     """The files that it includes by name."""
     for names in re.findall(r"^ *[-s]?include\s+(.*)$", text, re.MULTILINE):

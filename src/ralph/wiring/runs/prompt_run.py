@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.documents.prompt_source import read_prompt_file
+from ralph.adapters.project_checks import find_checks
 from ralph.adapters.signals.probes import TagProbe
 from ralph.config.loading import Loaded, with_origins
 from ralph.config.root import Root
@@ -88,7 +90,12 @@ class PromptComposition:
                 f"<{tag}>{expected}</{tag}> when everything is done"
             )
         if not launch.guardrails:
-            yield "no guardrails are configured: the agent's word alone decides when the work is done"
+            word = "no guardrails are configured: the agent's word alone decides when the work is done"
+            suggested = " ".join(
+                f"--guardrail {shlex.quote(each.command)}"
+                for each in find_checks(launch.root.workspace).usable
+            )
+            yield f"{word}; this project suggests {suggested}" if suggested else word
 
     def style(self) -> PromptStyle:
         if self.profile.prompt == "continuation":

@@ -8,60 +8,64 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from ralph.config.guardrail_candidates import candidates, project_reader
-from ralph.config.kinds import Kind, Reading, Table
+from ralph.config.kinds import Reading
 from ralph.config.loading import InvalidSettings, inspect
 from ralph.config.root import Root, find_root
-from ralph.config.schema import SETTINGS, GuardrailSettings, Settings
+from ralph.config.schema import SETTINGS
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
 from ralph.domain.text.masking import mask_values
-from ralph.domain.text.reader import Problem
 from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import UsageError
-from ralph.interfaces.cli.options import project_dir_option
-from ralph.operations.settings_file import check_writable, write_settings
+from ralph.interfaces.cli.init_questions import absent_line, ask, converse, is_yes
+from ralph.interfaces.cli.options import (
+    agent_flag_option,
+    agent_option,
+    guardrail_option,
+    iteration_option,
+    project_dir_option,
+)
+from ralph.operations.proposals import Proposals, propose_settings
+from ralph.operations.settings_file import check_writable, settings_document, write_settings
 from ralph.operations.trust import trust_written
+
+if TYPE_CHECKING:
+    from ralph.domain.text.reader import Problem
 
 INTERRUPTED = 130
 
 
-_DEFAULTS = Settings()
-_GUARDRAIL = Table(GuardrailSettings)
-_EXAMPLE = "ralph init --yes --agent-command claude --guardrail 'make test'"
+_EXAMPLE = "ralph init --yes --agent claude --guardrail 'make test'"
 
 
 @click.command("init")
 @project_dir_option
-@click.option("--yes", is_flag=True, help="Ask nothing; take the answers from the options below.")
+@click.option(
+    "--yes", is_flag=True, help="Ask nothing: take the proposals, and the options below instead of them."
+)
 @click.option("--force", is_flag=True, help="With --yes: replace existing settings (the old file is kept).")
-@click.option("--agent-command", metavar="COMMAND", help="The agent's program: claude, codex, amp, …")
-@click.option(
-    "--agent-flag",
-    "agent_flags",
-    multiple=True,
-    metavar="FLAG",
-    help="An argument for the agent; may be repeated.",
+@agent_option(
+    "The agent's program: claude, codex, amp, …; after a comma, its fallbacks.  [default: found on PATH]"
 )
+@click.option("--agent-command", "old_agent", metavar="COMMAND", hidden=True)
+@agent_flag_option
+@iteration_option("Stop a run after N iterations.  [default: 10]")
 @click.option(
-    "--maximum-iterations", type=int, metavar="N", help="Stop a run after N iterations.  [default: 10]"
+    "-c",
+    "--completion-response",
+    metavar="TEXT",
+    help="What the agent says when it is done.  [default: DONE]",
 )
-@click.option(
-    "--completion-response", metavar="TEXT", help="What the agent says when it is done.  [default: DONE]"
-)
-@click.option(
-    "--guardrail",
-    "guardrails",
-    multiple=True,
-    metavar="COMMAND",
-    help="A command that must pass, or a JSON object with command, failAction and hint; may be repeated.",
+@guardrail_option(
+    "A command that must pass, or a JSON object with command, failAction and hint; instead of those that the project"
+    " suggests"
 )
 @click.option("--scm-command", metavar="COMMAND", help="The version control program, e.g. git.")
 @click.option(
@@ -72,12 +76,19 @@ _EXAMPLE = "ralph init --yes --agent-command claude --guardrail 'make test'"
     help="What it does: commit, push, …; may be repeated.",
 )
 def command(project_dir: Path | None, yes: bool, force: bool, **answers: object) -> None:
-    """Write .ralph/settings.json: ask for what belongs in it, or take it from options with --yes.
+    """Write .ralph/settings.json: which agent works here, and which commands must pass.
+
+    Proposes an agent that is installed, and the checks that the project's own files name: Makefile, package.json,
+    pyproject.toml, Cargo.toml, go.mod, tox, nox and pre-commit. Nothing of the project is run.
+
+    \b
+    Exit codes: 0 written, or left as it is · 2 it cannot be written, or the options are wrong · 130 interrupted
 
     \b
     Examples:
       ralph init
-      ralph init --yes --agent-command claude --guardrail 'make test'
+      ralph init --yes
+      ralph init --yes --agent claude --guardrail 'make test'
     """
     root = find_root(Path.cwd(), project_dir)
     if yes:
@@ -92,23 +103,26 @@ def command(project_dir: Path | None, yes: bool, force: bool, **answers: object)
 def _given_answers(context: click.Context) -> list[str]:
     answers = (one for one in context.command.params if one.name not in ("project_dir", "yes", None))
     given = ParameterSource.COMMANDLINE
-    return [one.opts[0] for one in answers if context.get_parameter_source(str(one.name)) is given]
+    return [one.opts[-1] for one in answers if context.get_parameter_source(str(one.name)) is given]
 
 
 def _from_options(
     root: Root,
     *,
     force: bool,
-    agent_command: str | None,
+    agent: str | None,
+    old_agent: str | None,
     agent_flags: tuple[str, ...],
-    maximum_iterations: int | None,
+    max_iterations: int | None,
     completion_response: str | None,
     guardrails: tuple[str, ...],
     scm_command: str | None,
     scm_tasks: tuple[str, ...],
 ) -> None:
-    if agent_command is None:
-        message = "--yes needs --agent-command"
+    proposed = propose_settings(root)
+    agent = next((name for name in (agent, old_agent, *proposed.agents) if name is not None), None)
+    if agent is None:
+        message = "--yes needs --agent: none that ralph knows is on PATH"
         raise UsageError(message, hint=f"for example: {_EXAMPLE}")
     if bool(scm_command) != bool(scm_tasks):
         message = "--scm-command and --scm-task go together"
@@ -117,15 +131,28 @@ def _from_options(
     if (root.state / SETTINGS_FILE).exists() and not force:
         message = f"{_shown(root, SETTINGS_FILE)} exists already"
         raise UsageError(message, hint="--force replaces it and keeps the old one beside it")
-    document = _settings_document(
-        command=agent_command,
+    taken = [_guardrail(text) for text in guardrails or (each.command for each in proposed.guardrails)]
+    document = settings_document(
+        agent=agent,
         flags=agent_flags,
-        maximum_iterations=maximum_iterations,
+        maximum_iterations=max_iterations,
         completion_response=completion_response,
-        guardrails=[_guardrail(text) for text in guardrails],
+        guardrails=taken,
         scm={"command": scm_command, "tasks": list(scm_tasks)} if scm_command else None,
     )
     _write(root, document)
+    if not guardrails:
+        _say_proposed(proposed)
+    _say_what_comes_next(root, document)
+
+
+def _say_proposed(proposed: Proposals) -> None:
+    """What was taken unasked, and what was not."""
+    if proposed.guardrails:
+        listed = ", ".join(f"{each.command} ({each.source})" for each in proposed.guardrails)
+        click.echo(f"Guardrails, as this project suggests: {listed}", err=True)
+    if proposed.absent:
+        click.echo(absent_line(proposed.absent), err=True)
 
 
 def _guardrail(text: str) -> dict[str, object]:
@@ -151,9 +178,10 @@ def _from_questions(root: Root) -> None:
                 click.echo("Settings left as they are.")
                 return
             click.echo()
-            document = _converse(candidates(project_reader(root.workspace)))
+            document = converse(propose_settings(root))
             click.echo()
             _write(root, document)
+            _say_what_comes_next(root, document)
     except (KeyboardInterrupt, EOFError):
         click.echo()
         raise SystemExit(INTERRUPTED) from None
@@ -172,23 +200,7 @@ def _may_write(root: Root) -> bool:
     if SETTINGS_FILE in found.files:
         overlay = " (with local overlay from settings.local.json)" if LOCAL_FILE in found.files else ""
         click.echo(f"Loaded from {SETTINGS_FILE}{overlay}")
-    return _is_yes(_ask("Overwrite? (y/N): "))
-
-
-def _ask(question: str) -> str:
-    # Lets arrow keys edit the line; otherwise they would end up in the settings as escape codes.
-    with contextlib.suppress(ImportError):
-        import readline
-
-        readline.parse_and_bind("set enable-bracketed-paste off")
-    while True:
-        try:
-            answer = input(question)
-            answer.encode()
-        except UnicodeError:
-            click.echo("that was not valid text in this terminal's encoding")
-        else:
-            return answer
+    return is_yes(ask("Overwrite? (y/N): "))
 
 
 @contextlib.contextmanager
@@ -219,19 +231,19 @@ def _write(root: Root, document: dict[str, object]) -> None:
     click.echo(f"Settings written to {_shown(root, SETTINGS_FILE)}")
     if backup is not None:
         click.echo(f"The old settings are kept in {_shown(root, f'.ralph/{backup.name}')}")
-    _say_what_comes_next(root, document)
 
 
 def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
     """Warn of what keeps a run from starting or proving anything, and say how to start one."""
+    from ralph.config.root import git_top
     from ralph.operations.doctor import missing_agent
 
+    if git_top(root.workspace) is not None:
+        click.echo("Commit .ralph to share the settings; its .gitignore keeps everything else out.", err=True)
     if reason := missing_agent(root):
         click.echo(f"warning: {reason}", err=True)
     if not document["guardrails"]:
-        found = ", ".join(candidates(project_reader(root.workspace)))
-        like = f" (found in this project: {found})" if found else ""
-        message = f"no guardrails, so a run only has the agent's word; add commands that must succeed{like}"
+        message = "no guardrails, so a run only has the agent's word; add commands that must succeed"
         click.echo(f"warning: {message}", err=True)
     prompt = f"What to do. When it is done, output <response>{document['completionResponse']}</response>."
     here = find_root(Path.cwd()).state == root.state
@@ -242,110 +254,3 @@ def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
 def _shown(root: Root, name: str) -> str:
     """Short if the project is the current directory, else the whole path."""
     return name if root.state == Path.cwd() else os.fspath(root.state / name)
-
-
-# --- the questions; their wording is part of the interface, as scripts answer them ---
-
-
-def _converse(found: Sequence[str] = ()) -> dict[str, object]:
-    """Ask everything; gives the settings file's content. ``found``: likely guardrails."""
-    command = _ask_required(
-        "Agent command (e.g., claude, codex, amp, or other LLM CLI): ", "an agent command is needed"
-    )
-    flags = _split_commas(_ask("Agent flags (comma-separated, optional): "))
-    iterations = _ask_checked(
-        f"Maximum iterations [{_DEFAULTS.maximum_iterations}]: ",
-        SETTINGS.kind_of("maximum_iterations"),
-        default=_DEFAULTS.maximum_iterations,
-    )
-    completion = _ask(f"Completion response [{_DEFAULTS.completion_response}]: ").strip()
-    return _settings_document(
-        command=command,
-        flags=flags,
-        maximum_iterations=iterations,
-        completion_response=completion or None,
-        guardrails=_ask_guardrails(found),
-        scm=_ask_scm(),
-    )
-
-
-def _is_yes(answer: str) -> bool:
-    """``(y/N)``: anything but a clear yes is a no."""
-    return answer.strip().lower() in ("y", "yes")
-
-
-def _split_commas(answer: str) -> list[str]:
-    return [part.strip() for part in answer.split(",") if part.strip()]
-
-
-def _settings_document(
-    *,
-    command: str,
-    flags: Sequence[str],
-    maximum_iterations: object | None,
-    completion_response: str | None,
-    guardrails: Sequence[dict[str, object]],
-    scm: dict[str, object] | None,
-) -> dict[str, object]:
-    """The settings file's content, keys in the order of the documentation."""
-    limit = _DEFAULTS.maximum_iterations if maximum_iterations is None else maximum_iterations
-    response = _DEFAULTS.completion_response if completion_response is None else completion_response
-    document: dict[str, object] = {
-        "maximumIterations": limit,
-        "completionResponse": response,
-        "outputTruncateChars": _DEFAULTS.output_truncate_chars,
-        "streamAgentOutput": _DEFAULTS.stream_agent_output,
-        "includeIterationCountInPrompt": _DEFAULTS.include_iteration_count_in_prompt,
-        "agent": {"command": command, "flags": list(flags)},
-        "guardrails": list(guardrails),
-    }
-    if scm is not None:
-        document["scm"] = scm
-    return document
-
-
-def _ask_guardrails(found: Sequence[str]) -> list[dict[str, object]]:
-    if found:
-        click.echo(f"Found in this project: {', '.join(found)}")
-    guardrails: list[dict[str, object]] = []
-    while command := _ask("Add guardrail command (leave blank to finish): ").strip():
-        fail_action = _ask_checked(
-            "  Fail action (APPEND|PREPEND|REPLACE): ", _GUARDRAIL.kind_of("fail_action"), indent="  "
-        )
-        guardrail: dict[str, object] = {"command": command, "failAction": str(fail_action)}
-        if hint := _ask("  Hint (optional, guidance for agent on failure): ").strip():
-            guardrail["hint"] = hint
-        guardrails.append(guardrail)
-    return guardrails
-
-
-def _ask_scm() -> dict[str, object] | None:
-    if not _is_yes(_ask("Configure SCM? (y/N): ")):
-        return None
-    command = _ask_required("  SCM command (e.g., git): ", "  an SCM command is needed")
-    tasks: list[str] = []
-    while not tasks:
-        tasks = _split_commas(_ask("  SCM tasks (comma-separated, e.g., commit,push): "))
-        if not tasks:
-            click.echo("  at least one task is needed")
-    return {"command": command, "tasks": tasks}
-
-
-def _ask_required(question: str, reason: str) -> str:
-    while True:
-        if answer := _ask(question).strip():
-            return answer
-        click.echo(reason)
-
-
-def _ask_checked(question: str, kind: Kind[Any], *, default: object = None, indent: str = "") -> object:
-    """Ask until the schema accepts the answer; blank means the default, if there is one."""
-    while True:
-        answer = _ask(question).strip()
-        if not answer and default is not None:
-            return default
-        problems: list[Problem] = []
-        value: object = kind.read(kind.parse(answer), Reading(lambda _: "", problems, []))
-        if not problems:
-            return value
-        click.echo(indent + str(problems[0]))

@@ -1,0 +1,12 @@
+"""pre-commit: linters, where nothing else names one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ralph.domain.proposals.proposal import Kind, Proposal, ReadText, first_there, propose
+
+
+def guardrails(read: ReadText) -> Iterator[Proposal]:
+    if source := first_there(read, ".pre-commit-config.yaml", ".pre-commit-config.yml"):
+        yield propose("pre-commit run --all-files", source, Kind.LINT)

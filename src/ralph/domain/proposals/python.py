@@ -1,0 +1,103 @@
+"""Python: the tools that a project configures or asks for, run in the environment of whoever locked it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ralph.domain.proposals.proposal import Kind, Proposal, ReadText, first_there, propose
+
+_PYPROJECT = "pyproject.toml"
+_REQUIREMENTS = ("requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements.txt")
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_RUNNERS = {"uv.lock": "uv run ", "poetry.lock": "poetry run ", "pdm.lock": "pdm run "}
+_FILES = {
+    "pytest": ("pytest.ini", ".pytest.ini"),
+    "ruff": ("ruff.toml", ".ruff.toml"),
+    "flake8": (".flake8",),
+    "mypy": ("mypy.ini", ".mypy.ini"),
+    "pyright": ("pyrightconfig.json",),
+}
+"""Files by which a project configures a tool, besides pyproject.toml and setup.cfg."""
+_SECTIONS = {"pytest": "[tool:pytest]", "flake8": "[flake8]", "mypy": "[mypy]"}
+"""Their sections in setup.cfg."""
+_KINDS = {
+    "pytest": Kind.TEST,
+    "ruff": Kind.LINT,
+    "flake8": Kind.LINT,
+    "mypy": Kind.TYPES,
+    "pyright": Kind.TYPES,
+}
+
+
+def guardrails(read: ReadText) -> Iterator[Proposal]:
+    project = _pyproject(read)
+    lock = first_there(read, *_RUNNERS)
+    for tool, kind in _KINDS.items():
+        if source := _source(tool, project, read):
+            yield propose(_RUNNERS.get(lock, "") + _command(tool, project), source, kind)
+
+
+def _command(tool: str, project: Mapping[str, object]) -> str:
+    if tool == "mypy":
+        # Its own settings may say what to look at.
+        return (
+            "mypy" if {"files", "packages", "modules"} & _table(project, "tool", "mypy").keys() else "mypy ."
+        )
+    return {"pytest": "pytest -q", "ruff": "ruff check ."}.get(tool, tool)
+
+
+def _source(tool: str, project: Mapping[str, object], read: ReadText) -> str:
+    """The file that names the tool; empty: none does."""
+    if tool in _table(project, "tool") or tool in _required(project):
+        return _PYPROJECT
+    if file := first_there(read, *_FILES[tool]):
+        return file
+    if (section := _SECTIONS.get(tool)) and section in (read("setup.cfg") or ""):
+        return "setup.cfg"
+    return next((name for name in _REQUIREMENTS if tool in _names(read(name) or "")), "")
+
+
+def _pyproject(read: ReadText) -> Mapping[str, object]:
+    text = read(_PYPROJECT)
+    if text is None:
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _required(project: Mapping[str, object]) -> frozenset[str]:
+    """The names of all packages that are asked for, in whatever group."""
+    metadata, poetry = _table(project, "project"), _table(project, "tool", "poetry")
+    extras = (
+        *_table(metadata, "optional-dependencies").values(),
+        *_table(project, "dependency-groups").values(),
+    )
+    lists = [metadata.get("dependencies"), _table(project, "tool", "uv").get("dev-dependencies"), *extras]
+    found = {
+        name
+        for group in lists
+        if isinstance(group, list)
+        for entry in group
+        if isinstance(entry, str)
+        for name in _names(entry)
+    }
+    groups = [_table(each, "dependencies") for each in _table(poetry, "group").values()]
+    for group in (_table(poetry, "dependencies"), _table(poetry, "dev-dependencies"), *groups):
+        found.update(name.lower() for name in group)
+    return frozenset(found)
+
+
+def _names(requirements: str) -> frozenset[str]:
+    found = (_NAME.match(line.strip()) for line in requirements.splitlines())
+    return frozenset(match[0].lower() for match in found if match)
+
+
+def _table(value: object, *keys: str) -> Mapping[str, object]:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}

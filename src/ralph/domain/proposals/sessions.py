@@ -1,0 +1,24 @@
+"""tox and nox: slower than the tools they start, and the way where nothing else names those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ralph.domain.proposals.proposal import Kind, Proposal, ReadText, propose
+
+
+def guardrails(read: ReadText) -> Iterator[Proposal]:
+    for source, sign, command in _SIGNS:
+        if sign in (read(source) or ""):
+            yield propose(command, source, Kind.TEST)
+            return
+
+
+_SIGNS = (
+    ("tox.ini", "[tox]", "tox"),
+    ("tox.ini", "[testenv", "tox"),
+    ("tox.toml", "env", "tox"),
+    ("pyproject.toml", "[tool.tox]", "tox"),
+    ("noxfile.py", "nox", "nox"),
+)
+"""A file, what in it is a sign of them, the command."""

@@ -1,0 +1,38 @@
+"""What `ralph init` proposes: an agent that is installed, and the checks of the project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from ralph.adapters.own_programs import OwnPrograms
+from ralph.adapters.project_checks import find_checks
+from ralph.agent_names import named_agents
+
+if TYPE_CHECKING:
+    from ralph.config.root import Root
+    from ralph.domain.proposals.proposal import Proposal
+
+_USUAL = "claude"
+
+
+class Proposals(NamedTuple):
+    """``agents``: those that can be started here, the best one first. ``absent``: checks whose programs cannot."""
+
+    agents: tuple[str, ...]
+    guardrails: tuple[Proposal, ...]
+    absent: tuple[Proposal, ...]
+
+
+def propose_settings(root: Root, *, environ: Mapping[str, str] = os.environ) -> Proposals:
+    from ralph.config.loading import Sources
+
+    checks = find_checks(root.workspace, environ)
+    own = Sources.read(root.state, environ).own.values.get("agent")
+    chosen = own.get("command") if isinstance(own, Mapping) else None
+    programs = OwnPrograms(environ, (root.workspace, root.state))
+    installed = [name for name in named_agents() if programs.find(name) is not None]
+    installed.sort(key=lambda name: name != _USUAL)
+    agents = [chosen, *installed] if isinstance(chosen, str) and chosen else installed
+    return Proposals(tuple(dict.fromkeys(agents)), checks.usable, checks.absent)
