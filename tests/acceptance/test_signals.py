@@ -36,6 +36,21 @@ def test_the_first_signal_lets_the_agent_finish_and_exits_130(
     assert project.rows("SELECT outcome FROM runs") == [("cancelled",)]
 
 
+def test_a_terminal_that_is_closed_ends_the_run_and_is_the_reason(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"run": "while :; do sleep 0.05; done"}], [{"say": DONE}])
+    with running(project, "-p", PROMPT) as process:
+        wait_for((project.root / "started").exists, "the agent's start")
+        process.send_signal(signal.SIGHUP)
+        code, err = ended(process)
+    assert code == 130
+    assert "the terminal was closed: the run ends, and `ralph resume` continues it" in err
+    assert project.rows("SELECT outcome, reason FROM runs") == [("cancelled", "the terminal was closed")]
+    assert "the terminal was closed" in project.ralph("status").stdout
+    again = project.ralph("resume", check=0)
+    assert "which is cancelled (the terminal was closed)" in again.stderr
+
+
 def test_the_second_signal_ends_the_whole_tree_now(project: Project, tmp_path: Path) -> None:
     stubborn = tmp_path / "stubborn.pid"
     project.settings(agent={"command": "claude"})

@@ -66,6 +66,10 @@ exit "$RALPH_ATTEMPT"
     (fact,) = bus(project, "--project-bus")
     assert (fact["type"], fact["task"], fact["project"], fact["run"]) == ("FACT", "t", "shop", run_id)
 
+    again = project.ralph("supervise", "--project", "shop", *supervise(project, body=body), check=0)
+    assert f"to start over, give another --task, or: rm {folder / 'DONE'}" in again.stderr
+    assert "task completed before this run, which launched no agent" in again.stderr
+
 
 def test_restarts_that_are_used_up_end_with_1_and_an_error_on_the_bus(project: Project) -> None:
     ran = project.ralph("supervise", *supervise(project, "--max-restarts", "3", body="exit 7\n"), check=1)

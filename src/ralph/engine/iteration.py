@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import Signal
-from ralph.domain.loop.decision import Accept, Decision, Outcome, Stop, decide, is_judgeable
+from ralph.domain.loop.decision import STOPPED, Accept, Decision, Outcome, Stop, decide, is_judgeable
 from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
@@ -215,9 +215,7 @@ def _decide(parts: LoopParts, judging: Judging, state: LoopState, evidence: Evid
 
 
 def _interrupted() -> Decision:
-    return Stop(
-        Outcome.CANCELLED, "stopped by the user before the session was judged; its changes stay as they are"
-    )
+    return Stop(Outcome.CANCELLED, f"{STOPPED} before the session was judged; its changes stay as they are")
 
 
 async def _act(

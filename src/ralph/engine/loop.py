@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass, replace
 
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged, Settled
-from ralph.domain.loop.decision import GiveUp, Outcome, Retry, Stop, decide
+from ralph.domain.loop.decision import STOPPED, GiveUp, Outcome, Retry, Stop, decide
 from ralph.domain.loop.events import RunEnded, Warned
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.session_report import Spend
@@ -72,7 +72,7 @@ async def run_loop(parts: LoopParts) -> RunResult:
             stop, state = await _turn(parts, state, progress)
         except RalphError as error:
             if isinstance(error, GitFailed) and parts.control.stopping:  # it was not given the time
-                return _end(parts, progress.saved, Stop(Outcome.CANCELLED, "stopped by the user"))
+                return _end(parts, progress.saved, Stop(Outcome.CANCELLED, STOPPED))
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
                 _end(parts, progress.saved, Stop(Outcome.FAILED, error.message, error.hint))
             raise
@@ -107,7 +107,7 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
             pass
 
     if stopping:
-        return Stop(Outcome.CANCELLED, "stopped by the user"), state
+        return Stop(Outcome.CANCELLED, STOPPED), state
     if assignment.is_exhausted:
         given_up = GiveUp(f"{assignment.key}: limit of {assignment.limit} iterations reached")
         await parts.work.settle(assignment, None, given_up)
@@ -155,6 +155,8 @@ async def _count(parts: LoopParts, state: LoopState, settled: Settled) -> LoopSt
 
 
 def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:
+    if stop.outcome is Outcome.CANCELLED and (why := parts.why_stopped()):
+        stop = replace(stop, reason=stop.reason.replace(STOPPED, why, 1))
     parts.publish(
         RunEnded(
             outcome=stop.outcome,

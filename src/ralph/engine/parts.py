@@ -46,6 +46,11 @@ def never() -> bool:
     return False
 
 
+def by_the_user() -> str:
+    """Whoever stops a run is its user."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LoopParts:
     """What ``run_loop`` runs."""
@@ -67,6 +72,7 @@ class LoopParts:
     budget: Budget = Budget()
     pace: Pace = Pace()
     is_due: Callable[[], bool] = never  # something came up that makes waiting pointless
+    why_stopped: Callable[[], str] = by_the_user  # what stopped it instead of its user; empty: the user did
     time_over: TimeOver = no_deadline  # asked while a session is judged
     workspace: Workspace | None = None
     state: LoopState = LoopState()  # where an interrupted run stood; limits and spend count from there

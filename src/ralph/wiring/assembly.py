@@ -199,6 +199,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             state=kit.state,
             pace=composed.pace,
             is_due=composed.is_due,
+            why_stopped=lambda: kit.control.why if isinstance(kit.control, RunControl) else "",
             time_over=kit.time_over,
             journal=record.journal,
             clock=kit.clock,

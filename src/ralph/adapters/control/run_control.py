@@ -34,13 +34,21 @@ class RunControl(StopToken):
         self._clock = clock
         self._go_on = asyncio.Event()
         self._go_on.set()
+        self._why = ""
+
+    @property
+    def why(self) -> str:
+        """What stopped it, if not its user."""
+        return self._why
 
     async def checkpoint(self) -> bool:
         await self._go_on.wait()
         return await super().checkpoint()
 
-    def request(self, *, now: bool = False) -> bool:
+    def request(self, *, now: bool = False, why: str = "") -> bool:
         self._go_on.set()  # a paused run can be stopped
+        if not self.stopping:
+            self._why = why
         return super().request(now=now)
 
     async def watch(self, requests: Requests, publish: Publish) -> None:
@@ -88,6 +96,10 @@ class PartControl(RunControl):
     def _end_now(self, whole: asyncio.Future[object]) -> None:
         if not whole.cancelled():
             self.request(now=True)
+
+    @property
+    def why(self) -> str:
+        return self._why or self._whole.why
 
     @property
     def stopping(self) -> bool:

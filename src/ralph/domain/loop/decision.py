@@ -47,6 +47,8 @@ class DecisionKind(StrEnum):
     STOP = "stop"
 
 
+STOPPED = "stopped by the user"
+
 JUDGED = frozenset({DecisionKind.ACCEPT, DecisionKind.CONTINUE, DecisionKind.GIVE_UP})
 """The decisions about the work itself."""
 
@@ -165,7 +167,7 @@ def decide(
     """``acceptance`` is the assignment's own demand, if any; ``now`` is compared with reset times."""
     report = evidence.report
     if report.ending is Ending.STOPPED:
-        return Stop(Outcome.CANCELLED, "stopped by the user")
+        return Stop(Outcome.CANCELLED, STOPPED)
     if (own := report.hindrance) is not None and (
         decision := _decide_hindrance(own, rules, troubles, now)
     ) is not None:

@@ -146,11 +146,12 @@ def exhausted_line(launches: int) -> str:
     return f"max restarts exceeded ({launches})"
 
 
-def completed_line(still_active: Sequence[str]) -> str:
+def completed_line(still_active: Sequence[str], *, launches: int = 1) -> str:
+    when = "" if launches else " before this run, which launched no agent"
     if not still_active:
-        return "task completed (DONE marker present, no active children)"
+        return f"task completed{when} (DONE marker present, no active children)"
     children = "1 active child" if len(still_active) == 1 else f"{len(still_active)} active children"
-    return f"task completed (DONE marker present, {children} left)"
+    return f"task completed{when} (DONE marker present, {children} left)"
 
 
 def shown_children(names: Sequence[str]) -> str:

@@ -185,4 +185,4 @@ class SupervisedWork:
         cut = None if self._checks else await self._family.wait()
         if cut is not None and cut.ending is Ending.LIMITED:
             self._publish(Warned(cut.reason))
-        return Drained(completed_line(cut.active if cut is not None else ()))
+        return Drained(completed_line(cut.active if cut is not None else (), launches=self._launches))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.5
 GARBAGE_THRESHOLD = 20_000
 """A flood of events makes many objects and hardly a cycle: the default of 700 costs a tenth of the time."""
+HUNG_UP = "the terminal was closed"
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -161,7 +162,7 @@ def _signals(run: OpenRun) -> Iterator[None]:
         loop.add_signal_handler(number, run.stop)
     # `nohup ralph run` continues without its terminal. Otherwise nobody is left to press Ctrl-C a second time.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGHUP, partial(run.stop, now=True))
+        loop.add_signal_handler(signal.SIGHUP, partial(run.stop, now=True, why=HUNG_UP))
     try:
         yield
     finally:

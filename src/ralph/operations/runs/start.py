@@ -186,11 +186,13 @@ class OpenRun:
         self._kit = kit
         self._control = control
 
-    def stop(self, *, now: bool = False) -> None:
-        """After the current step; asked twice, or with ``now``, at once."""
-        from ralph.domain.loop.events import StopRequested
+    def stop(self, *, now: bool = False, why: str = "") -> None:
+        """After the current step; asked twice, or with ``now``, at once. ``why``: if it is not what the user asked for."""
+        from ralph.domain.loop.events import StopRequested, Warned
 
-        self._kit.publish(StopRequested(now=self._control.request(now=now)))
+        if why:
+            self._kit.publish(Warned(f"{why}: the run ends, and `ralph resume` continues it"))
+        self._kit.publish(StopRequested(now=self._control.request(now=now, why=why)))
 
     async def drive(self) -> RunResult:
         from ralph.wiring import assembly

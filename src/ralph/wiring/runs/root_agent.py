@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -186,7 +187,7 @@ class SupervisedComposition:
 
     def _first_warnings(self, done: DoneFile, marker: Path) -> Iterator[str]:
         if done.exists():
-            yield "DONE is there already"
+            yield f"DONE is there already; to start over, give another --task, or: rm {shlex.quote(str(done.path))}"
         if done.is_link():
             yield f"DONE is a link, so it does not count: {done.path}"
         if clear_marker(marker):
