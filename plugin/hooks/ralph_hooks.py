@@ -28,7 +28,7 @@ The only module that does either. It imports little of the standard library, and
     TYPE_CHECKING = False  # importing `typing` and `pathlib` would cost a hook more than its work does
 
     IGNORED = (
-        "# written by ralph: runs are private, the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
+        "# written by ralph: runs are private, the team's settings are shared\n*\n!settings.json\n"
     )
 
     PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700

@@ -271,7 +271,6 @@ def test_what_was_there_before_is_not_committed_and_the_user_is_told(project: Pr
     assert project.git("status", "--porcelain").splitlines() == [
         " M .ralph/settings.json",
         "?? .env",
-        "?? .ralph/.gitignore",
     ]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 IGNORED = (
-    "# written by ralph: runs are private, the team's settings are shared\n*\n!.gitignore\n!settings.json\n"
+    "# written by ralph: runs are private, the team's settings are shared\n*\n!settings.json\n"
 )
 
 

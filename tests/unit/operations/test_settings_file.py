@@ -21,7 +21,7 @@ def names(root: Path) -> set[str]:
 def test_the_first_use_makes_the_folder_and_its_gitignore(tmp_path: Path) -> None:
     make_state_folder(tmp_path / ".ralph")
     lines = (tmp_path / ".ralph" / ".gitignore").read_text().splitlines()
-    assert [line for line in lines if not line.startswith("#")] == ["*", "!.gitignore", "!settings.json"]
+    assert [line for line in lines if not line.startswith("#")] == ["*", "!settings.json"]
 
 
 def test_git_sees_only_the_teams_settings(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_git_sees_only_the_teams_settings(tmp_path: Path) -> None:
     status = subprocess.run(
         ["git", "status", "--porcelain", "-uall"], cwd=tmp_path, check=True, capture_output=True, timeout=90
     )
-    assert status.stdout.decode().split() == ["??", ".ralph/.gitignore", "??", ".ralph/settings.json"]
+    assert status.stdout.decode().split() == ["??", ".ralph/settings.json"]
 
 
 def test_a_gitignore_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
