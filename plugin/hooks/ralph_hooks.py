@@ -27,9 +27,7 @@ The only module that does either. It imports little of the standard library, and
 
     TYPE_CHECKING = False  # importing `typing` and `pathlib` would cost a hook more than its work does
 
-    IGNORED = (
-        "# written by ralph: runs are private, the team's settings are shared\n*\n!settings.json\n"
-    )
+    IGNORED = "# written by ralph: runs are private, the team's settings are shared\n*\n!settings.json\n"
 
     PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
     OTHERS = 0o077

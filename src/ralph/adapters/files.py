@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-IGNORED = (
-    "# written by ralph: runs are private, the team's settings are shared\n*\n!settings.json\n"
-)
+IGNORED = "# written by ralph: runs are private, the team's settings are shared\n*\n!settings.json\n"
 
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
