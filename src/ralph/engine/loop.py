@@ -72,18 +72,18 @@ async def run_loop(parts: LoopParts) -> RunResult:
             stop, state = await _turn(parts, state, progress)
         except RalphError as error:
             if isinstance(error, GitFailed) and parts.control.stopping:  # it was not given the time
-                return _end(parts, progress.saved, Stop(Outcome.CANCELLED, STOPPED))
+                return await _end(parts, progress.saved, Stop(Outcome.CANCELLED, STOPPED))
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
-                _end(parts, progress.saved, Stop(Outcome.FAILED, error.message, error.hint))
+                await _end(parts, progress.saved, Stop(Outcome.FAILED, error.message, error.hint))
             raise
         if stop is not None:
-            return _end(parts, progress.now(state), stop)
+            return await _end(parts, progress.now(state), stop)
 
 
 async def _with_snapshot(parts: LoopParts) -> LoopState:
-    """With the workspace as it is before the first session, so that one that changes nothing is noticed."""
+    """With the workspace as it is before the first session: what the run changes is told by that."""
     state = parts.state
-    if state.fingerprint or not parts.budget.stuck_after or parts.workspace is None:
+    if state.fingerprint or parts.workspace is None:
         return state
     found = await parts.workspace.snapshot()
     return replace(state, fingerprint=found.fingerprint, commit=found.commit)
@@ -154,9 +154,10 @@ async def _count(parts: LoopParts, state: LoopState, settled: Settled) -> LoopSt
     return state.after(evidence, decision)
 
 
-def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:
+async def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:
     if stop.outcome is Outcome.CANCELLED and (why := parts.why_stopped()):
         stop = replace(stop, reason=stop.reason.replace(STOPPED, why, 1))
+    is_limited = stop.outcome is Outcome.EXHAUSTED
     parts.publish(
         RunEnded(
             outcome=stop.outcome,
@@ -166,6 +167,9 @@ def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:
             seconds=state.seconds,
             concerns=state.concerns,
             hint=stop.hint,
+            denied=state.denied,
+            more=parts.budget.raised(state) if is_limited else "",
+            tree=await parts.tree_change(),
         )
     )
     parts.journal.commit(state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.prompt import compose
 from ralph.domain.loop.state import LoopState
+from ralph.domain.loop.tree_change import TreeChange
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import (
     Action,
@@ -39,6 +40,11 @@ def as_given(
 def no_checks(assignment: Assignment) -> Sequence[Check]:
     """No assignment has checks of its own."""
     return ()
+
+
+async def not_known() -> TreeChange | None:
+    """Nobody looks at what becomes of the working tree."""
+    return None
 
 
 def never() -> bool:
@@ -75,5 +81,6 @@ class LoopParts:
     why_stopped: Callable[[], str] = by_the_user  # what stopped it instead of its user; empty: the user did
     time_over: TimeOver = no_deadline  # asked while a session is judged
     workspace: Workspace | None = None
+    tree_change: Callable[[], Awaitable[TreeChange | None]] = not_known  # since the run began
     state: LoopState = LoopState()  # where an interrupted run stood; limits and spend count from there
     redact: Callable[[str], str] = str  # takes secrets out of what is shown and recorded

@@ -20,7 +20,7 @@ from ralph.adapters.storage.elapsed import Elapsed
 from ralph.domain.loop.events import Warned
 from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
-from ralph.engine.parts import LoopParts
+from ralph.engine.parts import LoopParts, not_known
 from ralph.engine.ports import Adviser, Control, ProcessRunner, Publish
 from ralph.engine.prompts.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
 from ralph.engine.recording import Listener, Recorder
@@ -177,6 +177,9 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             warnings=composed.warnings, commands=composed.commands, notes=composed.notes, proof=composed.proof
         )
         await composed.begin()
+        tree = kit.git_workspace()
+        if tree is not None and composed.workspace is None:
+            await tree.snapshot()  # else the loop takes it
         advisers: list[Adviser] = [
             SteeringAdviser(record.controls, kit.clock, kit.publish),
             StuckAdviser(budget),
@@ -196,6 +199,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             budget=budget,
             advisers=[*advisers, *composed.advisers],
             workspace=composed.workspace,
+            tree_change=tree.changes if tree is not None else not_known,
             state=kit.state,
             pace=composed.pace,
             is_due=composed.is_due,

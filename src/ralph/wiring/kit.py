@@ -99,6 +99,7 @@ class Kit:
                 sandbox=self.runners.confinement.notes,
                 commands=(*named_commands(launch), *commands),
                 proof=proof,
+                resumed=bool(launch.resumes),
             )
         )
         for note in notes:
@@ -246,7 +247,12 @@ class Kit:
             return None
         from ralph.adapters.workspace.snapshot import GitWorkspace
 
-        return GitWorkspace(self.workspace, self.runners.outside, top=top)
+        beginning = self.record.folder / "beginning.json"
+        # A run of an earlier version has noted nothing: what is there when it is resumed is not its beginning.
+        is_known = not self.record.state.iteration or beginning.exists()
+        return GitWorkspace(
+            self.workspace, self.runners.outside, top=top, beginning=beginning if is_known else None
+        )
 
     @property
     def time_over(self) -> TimeOver:

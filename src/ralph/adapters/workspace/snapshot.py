@@ -1,45 +1,75 @@
-"""What a git working tree looks like, in one cheap call: to see whether there is progress."""
+"""What a git working tree looks like, to see whether there is progress, and what a run has made of it in the end."""
 
 from __future__ import annotations
 
+import json
 import os
-from hashlib import blake2b
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
+from ralph.adapters.workspace.ignored_files import COMPILED, COMPILED_ENDINGS
+from ralph.adapters.workspace.tree_status import TreeStatus, read_status
+from ralph.domain.loop.tree_change import TreeChange
 from ralph.engine.ports import ProcessRunner, Snapshot
 
-HEAD = b"# branch.oid "
 SECONDS = 60.0
-READ_BYTES = 1_000_000
-_FIELDS = {b"1 ": 8, b"2 ": 9, b"u ": 10, b"? ": 1}  # before the path, by the kind of entry
+MOST_NAMED = 20
+MOST_BEGUN = 10_000
+"""Uncommitted files whose beginning is noted: where there are more, nobody asks which of them a run has changed."""
+MOST_BYTES = 10_000_000
 
 
 class GitWorkspace:
-    """Commits, changes and new files count; what ralph itself writes does not."""
+    """Commits, changes and new files count; what ralph itself writes does not.
 
-    def __init__(self, root: Path, runner: ProcessRunner, *, top: Path) -> None:
+    ``beginning``: where the first snapshot of a run is kept, for its end and for whoever resumes it; None: nowhere.
+    """
+
+    def __init__(
+        self, root: Path, runner: ProcessRunner, *, top: Path, beginning: Path | None = None
+    ) -> None:
         self._git = Git(root, runner, seconds=SECONDS)
-        self._top = top  # the status names files as seen from there, wherever it is asked
+        self._root = root
+        self._top = top
+        self._beginning = beginning
 
     async def snapshot(self) -> Snapshot:
         """Empty if git cannot tell: then nothing counts as a lack of progress."""
-        ran = await self._git.run(
-            "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", *self._git.not_own
-        )
-        if not ran.ok:
+        status = await read_status(self._git, self._top)
+        if status is None:
             return Snapshot(concern=self._loss())
-        entries = ran.output.split(b"\0")
-        digest = blake2b(digest_size=16)
-        commit = ""
-        for entry in entries:
-            digest.update(entry + b"\0")
-            if entry.startswith(HEAD):
-                commit = entry.removeprefix(HEAD).decode(errors="replace")
-            elif path := _path(entry):
-                digest.update(self._look(path))
-        return Snapshot(digest.hexdigest(), commit if commit != "(initial)" else "")
+        self._note(status)
+        return Snapshot(status.fingerprint, status.commit)
+
+    async def changes(self) -> TreeChange | None:
+        """Since the first snapshot; None if that or git cannot tell."""
+        begun = self._begun()
+        now = await read_status(self._git, self._top) if begun is not None else None
+        if begun is None or now is None:
+            return None
+        commit, before = begun
+        touched = {
+            path
+            for path, digest in now.uncommitted.items()
+            if before.get(path) != digest and not (path in now.new and _is_compiled(path))
+        }
+        committed = await self._committed(commit, now.commit)
+        # What was uncommitted, and is now neither that nor part of a commit, was undone.
+        undone = {path for path in before if path not in now.uncommitted and path not in committed}
+        return TreeChange(
+            began_with=commit,
+            ended_with=now.commit,
+            files=len(touched | committed | undone),
+            commits=await self._count(commit, now.commit),
+            is_ahead=await self._is_ahead(commit, now.commit),
+            uncommitted=len(touched),
+            new=len(touched & now.new),
+            named=self._from_here(sorted(touched)[:MOST_NAMED]),
+            mixed=sum(path in before for path in touched) + len(undone),
+            was_clean=not before,
+        )
 
     def _loss(self) -> str:
         """It was there when the run began."""
@@ -47,20 +77,48 @@ class GitWorkspace:
             return ""
         return f"the git repository of {self._top} was removed during the run: its .git is gone, and with it its history"
 
-    def _look(self, path: bytes) -> bytes:
-        """The status names a changed file, but not whether it has changed once more."""
-        file = self._top / path.decode(errors="surrogateescape")
-        content = beneath.read_whole(file, READ_BYTES, self._top)
-        if content is not None:  # the same words written again are no progress
-            return content
+    def _from_here(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(os.path.relpath(self._top / path, self._root) for path in paths)
+
+    # --- the beginning ---
+
+    def _note(self, status: TreeStatus) -> None:
+        file = self._beginning
+        if file is None or os.path.lexists(file) or len(status.uncommitted) > MOST_BEGUN:
+            return
+        noted = {"commit": status.commit, "uncommitted": dict(status.uncommitted)}
+        beneath.write_atomic(file, json.dumps(noted), file.parent)
+
+    def _begun(self) -> tuple[str, dict[str, str]] | None:
+        file = self._beginning
+        content = beneath.read_whole(file, MOST_BYTES, file.parent) if file is not None else None
         try:
-            stat = beneath.status(file, self._top)
-        except OSError:
-            stat = None
-        return b"absent" if stat is None else f"{stat.st_mtime_ns} {stat.st_size}".encode()
+            noted = json.loads(content or b"")
+            return str(noted["commit"]), dict(noted["uncommitted"])
+        except (ValueError, LookupError, TypeError):
+            return None
+
+    # --- commits since ---
+
+    async def _committed(self, begin: str, end: str) -> set[str]:
+        if begin == end:
+            return set()
+        listing = ("diff", "--no-renames") if begin else ("ls-tree", "-r")
+        commits = (begin, end) if begin else (end,)
+        return set((await self._git.run(*listing, "--name-only", "-z", *commits)).names)
+
+    async def _count(self, begin: str, end: str) -> int:
+        if begin == end:
+            return 0
+        counted = await self._git.run("rev-list", "--count", f"{begin}..{end}" if begin else end)
+        return int(counted.text) if counted.ok and counted.text.isdecimal() else 0
+
+    async def _is_ahead(self, begin: str, end: str) -> bool:
+        if begin in ("", end):
+            return True
+        return (await self._git.run("merge-base", "--is-ancestor", begin, end)).ok
 
 
-def _path(entry: bytes) -> bytes:
-    """``1 .M N... 100644 100644 100644 <hash> <hash> <path>``, ``? <path>``, or neither."""
-    fields = _FIELDS.get(entry[:2], 0)
-    return entry.split(b" ", fields)[-1] if fields else b""
+def _is_compiled(path: str) -> bool:
+    """What running the work leaves behind; nobody calls that a change."""
+    return path.endswith(COMPILED_ENDINGS) or not COMPILED.isdisjoint(PurePosixPath(path).parts)

@@ -11,6 +11,9 @@ from ralph.domain.loop.session_report import Spend
 if TYPE_CHECKING:
     from ralph.domain.loop.state import LoopState
 
+AGAIN = 10
+"""Iterations for a run without a limit that made no progress, and is continued."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
@@ -38,6 +41,23 @@ class Budget:
     def of_session(self) -> Budget:
         """What ends a session that is under way: iterations and standstill are for the time between two."""
         return replace(self, iterations=None, stuck_after=None)
+
+    def raised(self, state: LoopState) -> str:
+        """Options of `ralph resume` that double the limits which are reached; standstill is forgotten there, but not
+        without an option."""
+        spend = state.spend
+        options = []
+        if self.iterations is not None and state.iteration >= self.iterations:
+            options.append(f"-m {2 * max(self.iterations, state.iteration, 1)}")
+        if self.cost_usd is not None and spend.cost_usd is not None and spend.cost_usd >= self.cost_usd:
+            options.append(f"--max-cost {2 * max(self.cost_usd, spend.cost_usd):.2f}")
+        if self.tokens is not None and spend.usage.total >= self.tokens:
+            options.append(f"--max-tokens {2 * max(self.tokens, spend.usage.total)}")
+        if self.seconds is not None and state.seconds >= self.seconds:
+            options.append(f"--max-time {2 * max(self.seconds, state.seconds):.0f}")
+        if not options and self.stuck_after and state.standstill >= self.stuck_after:
+            options.append(f"-m {self.iterations or state.iteration + AGAIN}")
+        return " ".join(options)
 
     def exceeded(self, state: LoopState) -> str | None:
         """Why no further launch is allowed, or None."""

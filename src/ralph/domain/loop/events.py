@@ -8,6 +8,7 @@ from ralph.domain.agent.events import AgentEvent
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.loop.session_report import Fault, Spend
+from ralph.domain.loop.tree_change import TreeChange
 from ralph.domain.proof.policy import ProofPolicy
 
 
@@ -24,6 +25,7 @@ class RunStarted:
     sandbox: tuple[str, ...] = ()  # which one, why, and its guarantees
     commands: tuple[str, ...] = ()  # what will run besides the agent, and why
     proof: ProofPolicy | None = None  # None: there is no command that could prove anything
+    resumed: bool = False  # by another process than the one that began it
     kind: str = field(default="run_started", init=False)
 
 
@@ -210,6 +212,9 @@ class RunEnded:
     seconds: float
     concerns: tuple[str, ...] = ()
     hint: str = ""
+    denied: int = 0  # claims that the checks denied
+    more: str = ""  # options with which `ralph resume` gets past the limits that were reached
+    tree: TreeChange | None = None  # None: not known
     kind: str = field(default="run_ended", init=False)
 
 

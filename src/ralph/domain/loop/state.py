@@ -30,6 +30,7 @@ class LoopState:
     unchanged: int = 0  # iterations in a row that left the workspace as it was
     repeated: int = 0  # iterations in a row that failed with exactly the same message
     seconds: float = 0.0  # of the run so far, in all its processes
+    denied: int = 0  # claims that the checks denied
     unjudged: UnjudgedSession | None = None  # judged by the next iteration, which has no session of its own
 
     def timed(self, seconds: float) -> LoopState:
@@ -83,6 +84,8 @@ class LoopState:
             troubles=Troubles(),
             unjudged=None,
             feedback=decision.feedback if isinstance(decision, Continue) else (),
+            denied=self.denied
+            + (evidence.claimed and bool(evidence.failing) and not isinstance(decision, Accept)),
             failing=evidence.failing,
             failures=evidence.failures,
             accepted=self.assignment if isinstance(decision, Accept) else self.accepted,

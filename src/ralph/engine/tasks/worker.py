@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.budget import Budget
-from ralph.domain.loop.decision import JUDGED, Outcome
+from ralph.domain.loop.decision import JUDGED, DecisionKind, Outcome
 from ralph.domain.loop.events import IterationEnded, LoopEvent, RunEnded, Warned
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
+from ralph.domain.loop.tree_change import TreeChange
 from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
 from ralph.domain.tasks.work_result import (
     TaskResult,
@@ -21,6 +22,7 @@ from ralph.domain.tasks.work_result import (
     retry_hint,
 )
 from ralph.engine.loop import RunResult
+from ralph.engine.parts import not_known
 from ralph.engine.pause import stand_by
 from ralph.engine.ports import Clock, Control, Journal, Publish
 from ralph.engine.tasks.merge import TaskMerge
@@ -48,6 +50,7 @@ class Worker:
     control: Control
     publish: Publish
     report: Callable[[TaskResult], None]  # each task, as it ends
+    tree_change: Callable[[], Awaitable[TreeChange | None]] = not_known
 
     _results: dict[str, TaskResult] = field(default_factory=dict, init=False)
     _begun: set[str] = field(default_factory=set, init=False)
@@ -83,7 +86,7 @@ class Worker:
             for name in self._begun:
                 self.tasks.release(name)
             await self.merges.finish()
-        return self._end(limit)
+        return await self._end(limit)
 
     # --- which task is next ---
 
@@ -179,7 +182,8 @@ class Worker:
     def _listen(self, event: LoopEvent, at: float) -> None:
         """The whole counts what its parts count."""
         if isinstance(event, IterationEnded) and event.decision in JUDGED:
-            self.state = replace(self.state, iteration=self.state.iteration + 1)
+            denied = self.state.denied + (event.claimed and event.decision == DecisionKind.CONTINUE)
+            self.state = replace(self.state, iteration=self.state.iteration + 1, denied=denied)
 
     def _spent(self, more: Spend) -> LoopState:
         """And it pays for them."""
@@ -201,7 +205,7 @@ class Worker:
         self.report(result)
         self.journal.commit(self._now())
 
-    def _end(self, limit: str) -> RunResult:
+    async def _end(self, limit: str) -> RunResult:
         """What is still open waits for something that was not done, or was left by a stop or a limit."""
         self._take_earlier()
         results = tuple(self._results.values())
@@ -221,6 +225,8 @@ class Worker:
                 seconds=state.seconds,
                 concerns=(*(f"{one.task}: {one.reason}" for one in unfinished), *self._concerns),
                 hint=hint,
+                denied=state.denied,
+                tree=await self.tree_change(),
             )
         )
         self.journal.commit(state)

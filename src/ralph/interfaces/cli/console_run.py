@@ -85,6 +85,7 @@ def _run_on_streams(
         json_lines=json_lines,
         out_look=look_for(sys.stdout, settings.output),
         status=status,
+        place=_place_of(launch),
     )
     shown: list[Listener] = [console, *listeners]
     if os.environ.get("GITHUB_ACTIONS") and not json_lines:
@@ -110,6 +111,7 @@ def _run_on_streams(
             stream_agent_output=False,
             json_lines=json_lines,
             is_part=True,
+            margin=len(title) + 3,
         )
         if not json_lines:
             return [part]
@@ -121,6 +123,15 @@ def _run_on_streams(
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()
     return asyncio.run(_run(launch, shown, status, listeners_for))
+
+
+def _place_of(launch: Launch) -> str:
+    """For commands to type; empty if they can be typed here."""
+    place = launch.root.workspace
+    try:
+        return "" if place.samefile(os.curdir) else str(place)
+    except OSError:  # one of the two is gone
+        return str(place)
 
 
 def print_results(launch: Launch) -> None:

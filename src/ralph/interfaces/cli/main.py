@@ -148,7 +148,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 def main(arguments: Sequence[str]) -> int:
     """Run a command and return the exit code. No traceback reaches a user."""
     _open_closed_streams()
-    sys.stdout, sys.stderr = make_safe(sys.stdout), make_safe(sys.stderr)
+    sys.stdout, sys.stderr = make_safe(sys.stdout), make_safe(sys.stderr, folds=True)
     try:
         Path.cwd()
     except FileNotFoundError:

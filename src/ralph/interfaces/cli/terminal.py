@@ -33,6 +33,7 @@ class Look:
     timestamps: bool = False
     width: int = DEFAULT_WIDTH
     live: bool = False
+    folds: bool = False  # long lines break between words
 
 
 def detect_look(
@@ -54,6 +55,7 @@ def detect_look(
         max_lines=max_lines,
         max_chars=max_chars,
         width=terminal_width(stream),
+        folds=tty,
         live=tty and not _is_dumb(environ) and not _is_set(environ, "CI"),
     )
 

@@ -72,7 +72,12 @@ class WorkComposition:
         except RalphError as error:
             kit.end_unbegun(error)
             raise
-        return await self._worker(kit, store, target, wanted).run()
+        tree = kit.git_workspace()
+        worker = self._worker(kit, store, target, wanted)
+        if tree is not None:
+            await tree.snapshot()
+            worker.tree_change = tree.changes
+        return await worker.run()
 
     def _worker(self, kit: Kit, store: TaskStore, target: str, wanted: tuple[str, ...]) -> Worker:
         state_folder = kit.launch.state_folder

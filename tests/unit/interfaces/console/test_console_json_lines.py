@@ -86,6 +86,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                 "sandbox": [],
                 "commands": [],
                 "proof": None,
+                "resumed": False,
             },
         ),
         (
@@ -179,6 +180,9 @@ def record(event: LoopEvent) -> dict[str, Any]:
                 "seconds": 9.0,
                 "concerns": ["c"],
                 "hint": "h",
+                "denied": 0,
+                "more": "",
+                "tree": None,
             },
         ),
     ],

@@ -38,7 +38,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback, Placement
 from ralph.domain.loop.session_report import Fatal, RateLimited, Spend, Transient
 from ralph.domain.proof.policy import ProofPolicy
-from ralph.interfaces.cli.console.run_view import Console, how_to_continue
+from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.terminal import Look, display_width
 
 PLAIN = Look(max_lines=5, max_chars=1000)
@@ -596,14 +596,15 @@ def test_a_judge_that_is_asked_again_is_told_apart() -> None:
     ("strength", "outcome", "note"),
     [
         ("trusting", Outcome.COMPLETED, "   ⚠ proven by your commands alone, in the working folder\n"),
-        ("trusting", Outcome.FAILED, "   To continue: `ralph resume r1`\n"),
+        ("trusting", Outcome.FAILED, ""),
         ("guarded", Outcome.COMPLETED, ""),
     ],
 )
 def test_a_run_that_was_trusted_does_not_look_proven(strength: str, outcome: Outcome, note: str) -> None:
     start = RunStarted("r1", "basic", "claude", "/", 1, proof=ProofPolicy(strength, "reviewed"))
     _, said = told(start, RunEnded(outcome, "done", 1, Spend(), 1))
-    assert said.partition("   iterations: 1, time: 1.0s\n")[2] == note
+    told_after = said.partition("   iterations: 1, time: 1.0s\n")[2]
+    assert told_after.partition("   To look: `ralph report --open`\n")[0] == note
 
 
 def test_a_second_signal_names_what_it_ends() -> None:
@@ -776,41 +777,3 @@ def test_a_flood_is_rendered_in_no_time() -> None:
             console(event, AT)
         used = time.process_time() - started
     assert used < 0.5  # 20,000 events: some 25 ms; the bound allows for a busy machine
-
-
-@pytest.mark.parametrize(
-    ("profile", "maximum", "outcome", "iterations", "advice"),
-    [
-        ("basic", 10, Outcome.COMPLETED, 3, ""),
-        ("basic", 10, Outcome.FAILED, 3, "To continue: `ralph resume r1`"),
-        ("verified", None, Outcome.FAILED, 3, ""),
-        ("basic", 10, Outcome.CANCELLED, 3, "To continue: `ralph resume`"),
-        ("reviewed", 10, Outcome.WAITING, 10, "To continue: `ralph resume`"),
-        ("basic", 10, Outcome.EXHAUSTED, 10, "To continue: `ralph resume -m 20`"),
-        ("supervised", 3, Outcome.EXHAUSTED, 3, "To continue: `ralph resume -m 6`"),
-        ("verified", None, Outcome.EXHAUSTED, 3, "To continue: `ralph work`"),
-        ("draft", 5, Outcome.EXHAUSTED, 5, "To continue: `ralph plan draft`"),
-        (
-            "basic",
-            10,
-            Outcome.EXHAUSTED,
-            3,
-            "To continue, give it a higher limit: `ralph resume` with -m, --max-cost, --max-tokens or --max-time",
-        ),
-    ],
-)
-def test_a_run_that_is_not_done_says_how_to_continue(
-    profile: str, maximum: int | None, outcome: Outcome, iterations: int, advice: str
-) -> None:
-    started = RunStarted("r1", profile, "claude", "/work", maximum)
-    ended = RunEnded(outcome=outcome, reason="", iterations=iterations, spend=Spend(), seconds=1.0)
-    assert how_to_continue(started, ended) == advice
-    allowing = f"{advice}; to allow what was changed: add --allow-test-changes FILE" if advice else ""
-    assert how_to_continue(started, ended, allows=True) == allowing
-
-
-def test_what_must_be_done_before_ralph_work_is_the_only_advice() -> None:
-    started = RunStarted("r1", "verified", "claude", "/work", None)
-    hint = "`ralph task retry A` first"
-    ended = RunEnded(Outcome.EXHAUSTED, "1 failed", iterations=3, spend=Spend(), seconds=1.0, hint=hint)
-    assert how_to_continue(started, ended) == ""

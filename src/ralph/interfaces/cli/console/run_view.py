@@ -37,9 +37,11 @@ from ralph.domain.proof.layer_names import LAYER_NAMES, LAYERS_AT_CLAIM, LayerNa
 from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.closing import Closing, closing_figures
 from ralph.domain.views.decisions import Tone, describe_decision, describe_verdict
 from ralph.interfaces.cli.console.agent_view import AgentView
 from ralph.interfaces.cli.console.outlet import Outlet
+from ralph.interfaces.cli.folding import fold
 from ralph.interfaces.cli.terminal import (
     Look,
     Timestamps,
@@ -48,6 +50,7 @@ from ralph.interfaces.cli.terminal import (
     fit,
     marks_of,
     same_place,
+    terminal_width,
 )
 
 if TYPE_CHECKING:
@@ -73,8 +76,6 @@ _ENDINGS: dict[str, str] = {
 }
 _REQUESTS = {"commit": "asking the agent for a commit message", "verification": "asking the judge"}
 
-_COMMANDS = {"verified": "ralph work", "draft": "ralph plan draft"}
-"""What continues a run of this profile, if not `ralph resume`."""
 _ABOUT_CHANGES = (LayerName.PROTECTION, LayerName.TESTS_REVIEW, LayerName.OLD_PROOF)
 """Layers that deny changes which a person may allow."""
 
@@ -84,7 +85,8 @@ class Console:
 
     ``json_lines``: stdout belongs to ``JsonLines``, so the agent's words are not printed. ``out_look``: if ``out`` is
     not the same terminal as ``err``. ``status`` gets every event and is erased before each line. ``is_part``: the run
-    that it belongs to says how to continue.
+    that it belongs to says how to continue. ``margin``: columns that ``err`` puts before each line.
+    ``place``: the working folder, if that is not where ralph was started.
     """
 
     def __init__(
@@ -100,10 +102,15 @@ class Console:
         status: StatusLine | None = None,
         zone: tzinfo | None = None,
         is_part: bool = False,
+        margin: int = 0,
+        place: str = "",
     ) -> None:
         self._is_part = is_part
         self._out = Outlet(out)
         self._err = Outlet(err)
+        self._terminal = err
+        self._margin = margin
+        self._place = place
         self._one_screen = same_place(out, err)
         self._look = look
         self._verbose = verbose
@@ -179,7 +186,14 @@ class Console:
         if self._one_screen:
             self._close_agent_line()
         text = "\n".join(lines) + "\n"
+        if self._look.folds:
+            text = fold(text, self._room())
         self._err.write(self._timestamps.stamp(text, self._at) if self._look.timestamps else text)
+
+    def _room(self) -> int:
+        """Columns for a line."""
+        width = terminal_width(self._terminal, self._look.width) - self._margin
+        return width - (len("[HH:MM:SS] ") if self._look.timestamps else 0)
 
     def _close_agent_line(self) -> None:
         self._out.write(self._view.close_line())
@@ -242,8 +256,7 @@ class Console:
         return ["", self._rule(clean_line(title)), *self._detail(f"Iteration {count} starting"), *prompt]
 
     def _rule(self, title: str) -> str:
-        room = self._look.width - 1 - (len("[HH:MM:SS] ") if self._look.timestamps else 0)
-        width = max(1, min(room, _RULE_WIDTH))
+        width = max(1, min(self._room() - 1, _RULE_WIDTH))
         line = self._marks.rule
         head = fit(f"{line}{line} {title} ", width, ellipsis=self._marks.more)
         return f"{self._colors.bold}{head}{self._colors.off}{self._dim(line * (width - display_width(head)))}"
@@ -471,45 +484,17 @@ class Console:
                 title = self._odd(f"Cancelled: {reason}", self._marks.stop)
             case Outcome.FAILED:
                 title = self._bad(f"Failed: {reason}")
-        spent = totals(
-            cost_usd=event.spend.cost_usd, at_least=event.spend.is_partly_unknown, usage=event.spend.usage
-        )
-        figures = [f"iterations: {event.iterations}", spent, f"time: {duration(event.seconds)}"]
-        lines = ["", title, "   " + ", ".join(figure for figure in figures if figure)]
+        lines = ["", title, f"   {closing_figures(event)}"]
         started = None if self._is_part else self._started
         policy = started.proof if started is not None and event.outcome is Outcome.COMPLETED else None
         caveat = policy.caveat if policy is not None else ""
         lines += ["   " + self._odd(clean_line(note)) for note in (caveat, *event.concerns) if note]
-        if started is not None and (advice := how_to_continue(started, event, allows=self._is_proof_changed)):
-            lines.append(self._dim(f"   {advice}"))
+        if started is not None:
+            end = Closing(started=started, ended=event, allows=self._is_proof_changed, place=self._place)
+            lines += [self._dim(f"   {clean_line(line)}") for line in end.lines]
         if event.hint:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]
         return lines
-
-
-def how_to_continue(started: RunStarted, ended: RunEnded, *, allows: bool = False) -> str:
-    """The command that continues a run that is not done; empty if none does. ``allows``: with how to allow changes of
-    the proof, which were denied."""
-    advice = _command_to_continue(started, ended)
-    return (
-        f"{advice}; to allow what was changed: add --allow-test-changes FILE" if advice and allows else advice
-    )
-
-
-def _command_to_continue(started: RunStarted, ended: RunEnded) -> str:
-    if ended.outcome is Outcome.COMPLETED:
-        return ""
-    command = _COMMANDS.get(started.profile)
-    if ended.outcome is Outcome.FAILED:  # not resumed unasked: it would fail again as long as nothing is done
-        return "" if command is not None else f"To continue: `ralph resume {started.run_id}`"
-    if command == "ralph work" and ended.hint:
-        return ""  # alone it would continue nothing: the hint says what comes first
-    if command is not None or ended.outcome is not Outcome.EXHAUSTED:
-        return f"To continue: `{command or 'ralph resume'}`"
-    if started.maximum is not None and ended.iterations >= started.maximum:
-        return f"To continue: `ralph resume -m {2 * started.maximum}`"
-    limits = "-m, --max-cost, --max-tokens or --max-time"
-    return f"To continue, give it a higher limit: `ralph resume` with {limits}"
 
 
 def _without_lines(result: CheckResult) -> str:

@@ -1,0 +1,66 @@
+"""What git says about a working tree, in one cheap call, with a digest of each file that is not committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from ralph.adapters import beneath
+from ralph.adapters.git import Git
+
+HEAD = b"# branch.oid "
+READ_BYTES = 1_000_000
+_FIELDS = {b"1 ": 8, b"2 ": 9, b"u ": 10, b"? ": 1}  # before the path, by the kind of entry
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStatus:
+    """``uncommitted``: the digest of each file that differs from the commit, by its path from the top; ``new``: those
+    that git does not know."""
+
+    fingerprint: str
+    commit: str
+    uncommitted: Mapping[str, str]
+    new: frozenset[str]
+
+
+async def read_status(git: Git, top: Path) -> TreeStatus | None:
+    """None if git cannot tell. The status names files as seen from ``top``, wherever it is asked."""
+    ran = await git.run(
+        "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", *git.not_own
+    )
+    if not ran.ok:
+        return None
+    whole = blake2b(digest_size=16)
+    commit, found, new = "", {}, set()
+    for entry in ran.output.split(b"\0"):
+        whole.update(entry + b"\0")
+        if entry.startswith(HEAD):
+            commit = entry.removeprefix(HEAD).decode(errors="replace")
+        elif path := _path(entry):
+            content = _look(top / path, top)
+            whole.update(content)
+            found[path] = blake2b(entry[:2] + content, digest_size=16).hexdigest()
+            if entry.startswith(b"? "):
+                new.add(path)
+    return TreeStatus(whole.hexdigest(), commit if commit != "(initial)" else "", found, frozenset(new))
+
+
+def _look(file: Path, top: Path) -> bytes:
+    """The status names a changed file, but not whether it has changed once more."""
+    content = beneath.read_whole(file, READ_BYTES, top)
+    if content is not None:  # the same words written again are no progress
+        return content
+    try:
+        stat = beneath.status(file, top)
+    except OSError:
+        stat = None
+    return b"absent" if stat is None else f"{stat.st_mtime_ns} {stat.st_size}".encode()
+
+
+def _path(entry: bytes) -> str:
+    """``1 .M N... 100644 100644 100644 <hash> <hash> <path>``, ``? <path>``, or neither."""
+    fields = _FIELDS.get(entry[:2], 0)
+    return entry.split(b" ", fields)[-1].decode(errors="surrogateescape") if fields else ""

@@ -1,0 +1,47 @@
+"""Long lines on a terminal break between words, indented below the text after their mark; in a pipe nothing breaks."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.interfaces.cli.terminal import display_width
+
+LEAST_ROOM = 12
+"""Columns for words: an indent that leaves fewer is given up."""
+
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+# A command in backticks is one word: half of it must not be copied.
+_WORD = re.compile(r"( *)((?:[^ `]|`[^`]*`)+|[^ ]+)")
+_LEADING = r"(?: |\x1b\[[0-9;]*m)*"
+_MARK = r"(?:\[[^\]\s]{1,8}\]|ralph:|[^\w\s\x1b\[`'\"(/.\\<-]+)(?=[ \x1b])"
+_BEGINNING = re.compile(f"{_LEADING}(?:{_MARK})?{_LEADING}")
+
+
+def fold(text: str, width: int) -> str:
+    """Lines of at most ``width`` columns, except where one word is longer."""
+    return "\n".join(
+        line if _columns(line) <= width else _fold_line(line, width) for line in text.split("\n")
+    )
+
+
+def _fold_line(line: str, width: int) -> str:
+    found = _BEGINNING.match(line)
+    assert found is not None, "it may be empty"
+    beginning = found[0]
+    indent = _columns(beginning)
+    if width - indent < LEAST_ROOM:
+        indent = 0
+    rows, row, used = [], beginning, _columns(beginning)
+    for gap, word in _WORD.findall(line[len(beginning) :]):
+        columns = _columns(word)
+        if used > indent and used + len(gap) + columns > width:
+            rows.append(row)
+            row, used = " " * indent, indent
+        elif row != beginning or gap:
+            row, used = row + gap, used + len(gap)
+        row, used = row + word, used + columns
+    return "\n".join([*rows, row])
+
+
+def _columns(text: str) -> int:
+    return display_width(_STYLE.sub("", text))
