@@ -893,18 +893,20 @@ def ralph_domain_loop_feedback():
         if not promise or not said or promise in said:
             return None
         return Feedback(
-            f"You said <promise>{said[-1][:80]}</promise>. That is not the promise of this stage, so nothing was verified."
+            f"You said <promise>{said[-1][:80]}</promise>. That is not the promise asked for, so nothing was verified."
             f" When the work is done, say exactly <promise>{promise}</promise>."
         )
 
-    def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:
-        """A fixed format that prompts and scripts rely on. ``output`` is truncated already; the hint never is."""
+    def guardrail_failure(
+        *, command: str, exit_code: int | str, hint: str, log_file: str, output: str, is_cut: bool
+    ) -> str:
+        """A fixed format that prompts and scripts rely on. ``output`` may be cut already; the hint never is."""
         hint_line = f"Hint: {hint}\n" if hint else ""
         return (
             f'Guardrail "{command}" failed with exit code {exit_code}.\n'
             f"{hint_line}"
             f"Output file: {log_file}\n"
-            f"Output (truncated):\n"
+            f"Output{' (truncated)' if is_cut else ''}:\n"
             f"{output}"
         )
     return locals()
@@ -2003,7 +2005,7 @@ def ralph_domain_promise_loop_state():
     import re
     from dataclasses import dataclass, field, replace
 
-    _m = _module("ralph.domain.loop.prompt"); SEPARATOR = _m["SEPARATOR"]; compose = _m["compose"]; fill = _m["fill"]
+    _m = _module("ralph.domain.loop.prompt"); compose = _m["compose"]; fill = _m["fill"]
 
     DEFAULT_MAX_ITERATIONS = 100
     DEFAULT_COMPLETION_PROMISE = "DONE"
@@ -2104,27 +2106,19 @@ Original task:
 
     @dataclass(frozen=True, slots=True)
     class ContinuationStyle:
-        """A ``PromptStyle``: the task and its tag first, the continuation later. An assignment's own promise wins."""
+        """A ``PromptStyle``: the task first, the continuation later. An assignment's own promise wins."""
 
         promise: str
 
         def __call__(
             self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
         ) -> str:
-            promise = assignment.promise or self.promise
-            if iteration > 1:
-                task = assignment.objective
-                why = NOT_ACCEPTED if feedback else NO_PROMISE  # a denied promise was given
-                base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum, why=why)
-            else:
-                base = _with_promise(assignment.objective, promise)
+            if iteration == 1:
+                return compose(assignment.objective, feedback)
+            promise, task = assignment.promise or self.promise, assignment.objective
+            why = NOT_ACCEPTED if feedback else NO_PROMISE  # a denied promise was given
+            base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum, why=why)
             return compose(base, feedback)
-
-    def _with_promise(objective: str, promise: str) -> str:
-        if detect_completion(objective, promise):
-            return objective
-        request = f"When the task is fully complete, output <promise>{promise.strip()}</promise>."
-        return f"{objective}{SEPARATOR}{request}"
 
     # --- as a document -----------------------------------------------------------------------------------------
 

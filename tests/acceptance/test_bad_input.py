@@ -33,10 +33,14 @@ def ready(project: Project) -> Project:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run"], "exactly one of --prompt and --prompt-file"),
-        ([], "exactly one of --prompt and --prompt-file"),
-        (["run", "-p", "a", "-f", "b"], "exactly one of --prompt and --prompt-file"),
-        (["run", "-p", "  "], "--prompt is empty"),
+        (["run"], "a prompt is needed"),
+        (["run", "Fix", "it"], "the prompt must be one argument, not 2"),
+        (["run", "Fix it", "-p", "a"], "given twice: as 'Fix it' and with --prompt"),
+        (["run", "Fix it", "-f", "b"], "given twice: as 'Fix it' and with --prompt-file"),
+        (["run", ".ralph"], ".ralph is the name of a file, not a prompt"),
+        ([], "a prompt is needed"),
+        (["run", "-p", "a", "-f", "b"], "only one of --prompt and --prompt-file"),
+        (["run", "-p", "  "], "the prompt is empty"),
         (["run", "-f", "absent.md"], "prompt file not found"),
         (["run", "-f", "."], "prompt file is a directory"),
         (["run", "-f", "empty.md"], "prompt file is empty"),

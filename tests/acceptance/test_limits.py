@@ -83,7 +83,18 @@ def test_a_loop_that_changes_nothing_is_warned_and_then_ended(project: Project) 
     project.agent([{"say": "thinking"}])
     ran = project.ralph("run", "-p", PROMPT, check=1)
     assert "stuck: 3 iterations in a row changed nothing" in ran.stderr
-    assert "made no progress" in project.prompt(3)
+    assert "The last 2 sessions changed nothing. If the work is done" in project.prompt(3)
+
+
+def test_work_that_passes_is_never_told_to_try_something_else(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "start")
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": "test -f made"}])
+    project.agent([{"touch": "made"}, {"say": "Fixed."}], [{"say": "All is well."}])
+    ran = project.ralph("run", "-p", PROMPT, check=1)
+    assert "every check passes, but the agent never said that it is done, and 3 iterations" in ran.stderr
+    assert "if they are what you wanted, the work is done" in ran.stderr
+    assert "Try something else" not in project.prompt(4)
 
 
 def test_commits_count_as_progress(project: Project) -> None:

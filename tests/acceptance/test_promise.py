@@ -21,11 +21,14 @@ def test_the_first_prompt_names_the_promise_and_the_next_are_continuations(proje
 
     project.ralph("run", "--profile", "promise", "-p", task, check=0)
 
-    assert project.prompt(1) == f"{task}\n\nWhen the task is fully complete, output {PROMISE}."
+    assert project.prompt(1) == f"{task}\n\nWhen everything is done and checked, output {PROMISE}."
     second = project.prompt(2)
     assert second.startswith("Ralph loop, iteration 2/100.\n")
     assert f"- When the task is FULLY complete, output: {PROMISE}\n" in second
-    assert second.endswith(f"Original task:\n{task}")
+    assert (
+        f"Original task:\n{task}\n\nYou said <promise>LATER</promise>. That is not the promise asked for"
+        in second
+    )
 
 
 def test_its_own_limit_and_promise_come_from_flags_or_its_section(project: Project) -> None:

@@ -29,7 +29,7 @@ def test_the_agent_is_run_until_it_is_done_and_the_guardrail_agrees(project: Pro
         'Guardrail "test -f made" failed with exit code 1.\n'
         "Hint: Make the file.\n"
         "Output file: .ralph/guardrail_001_test_f_made.log\n"
-        "Output (truncated):\n"
+        "Output:\n"
         f"\n\n{PROMPT}"
     )
     assert project.rows("SELECT iteration, decision, claimed, proven FROM iterations") == [
@@ -77,6 +77,29 @@ def test_a_plain_agent_that_echoes_its_prompt_has_not_said_anything(project: Pro
     project.settings(agent={"command": "parrot"})
     project.agent([{"echo_prompt": True}], name="parrot")
     assert project.ralph("run", "-p", PROMPT, "-m", "1").returncode == 1
+    assert project.ralph("run", "-p", "Do it.", "-m", "1").returncode == 1
+    project.program("parrot", "tail -n 1\n")
+    assert project.ralph("run", "-p", "Do it.", "-m", "1").returncode == 1, (
+        "ralph's own line is no claim either"
+    )
+    assert DONE in project.prompt(1)
+
+
+def test_a_prompt_without_the_tag_ends_too(project: Project) -> None:
+    project.agent([{"touch": "made"}, {"say": "Fixed."}], [{"say": DONE}])
+
+    ran = project.ralph("run", "Fix the tests", "--agent", "claude", "--guardrail", "test -f made", check=0)
+
+    line = f"When everything is done and checked, output {DONE}."
+    assert project.prompt(1) == f"Fix the tests\n\n{line}"
+    assert f"added to the prompt: {line}" in ran.stderr
+    assert "every check passes, but the agent did not say DONE" in ran.stderr
+    assert "all checks pass" in project.prompt(2)
+    assert project.prompt(2).endswith(f"If nothing is left, output {DONE}; otherwise continue.")
+    project.settings(completionHint=False)
+    ran = project.ralph("run", "Fix the tests", "--agent", "claude", "-m", "1")
+    assert project.prompt(1) == "Fix the tests"
+    assert "the prompt does not name the completion tag" in ran.stderr
 
 
 def test_a_promise_on_the_last_allowed_iteration_is_a_success(project: Project) -> None:
@@ -87,12 +110,12 @@ def test_a_promise_on_the_last_allowed_iteration_is_a_success(project: Project) 
 
 def test_the_prompt_file_is_read_anew_for_every_iteration(project: Project) -> None:
     project.settings(agent={"command": "claude"})
-    (project.root / "PROMPT.md").write_text("first")
-    project.agent([{"run": "printf second > PROMPT.md"}, {"say": "hm"}], [{"say": DONE}])
+    (project.root / "PROMPT.md").write_text(f"first {DONE}")
+    project.agent([{"run": f"printf 'second {DONE}' > PROMPT.md"}, {"say": "hm"}], [{"say": DONE}])
 
     project.ralph("run", "-f", "PROMPT.md", check=0)
 
-    assert (project.prompt(1), project.prompt(2)) == ("first", "second")
+    assert (project.prompt(1), project.prompt(2)) == (f"first {DONE}", f"second {DONE}")
 
 
 def test_the_iteration_count_stands_above_prepended_feedback(project: Project) -> None:
@@ -103,7 +126,7 @@ def test_the_iteration_count_stands_above_prepended_feedback(project: Project) -
     )
     project.agent([{"say": DONE}])
 
-    project.ralph("run", "-p", "base", "-m", "2", check=1)
+    project.ralph("run", "-p", "base", "-m", "2", "--no-completion-hint", check=1)
 
     assert project.prompt(1) == "Iteration 1 of 2, 1 remaining.\n\nbase"
     assert project.prompt(2).startswith('Iteration 2 of 2, 0 remaining.\n\nGuardrail "false" failed')
@@ -123,7 +146,7 @@ def test_several_failures_combine_in_order_and_logs_keep_everything(project: Pro
     )
     project.agent([{"say": DONE}])
 
-    ran = project.ralph("run", "-p", "base", "-m", "2", check=1)
+    ran = project.ralph("run", "-p", "base", "-m", "2", "--no-completion-hint", check=1)
 
     first, base, second, third = project.prompt(2).split("\n\n")
     assert first.startswith('Guardrail "echo no; false" failed with exit code 1.')
@@ -323,8 +346,8 @@ def test_guardrails_and_prompt_can_be_given_without_any_settings(project: Projec
 def test_output_that_fits_is_not_marked_as_cut(project: Project, command: str) -> None:
     project.settings(agent={"command": "claude"}, outputTruncateChars=5, guardrails=[{"command": command}])
     project.agent([{"say": DONE}])
-    project.ralph("run", "-p", "base", "-m", "2", check=1)
-    assert project.prompt(2).endswith("Output (truncated):\nhello")
+    project.ralph("run", "-p", PROMPT, "-m", "2", check=1)
+    assert project.prompt(2).endswith("Output:\nhello")
 
 
 def test_in_a_worktree_the_log_is_named_where_it_is(project: Project, tmp_path: Path) -> None:
@@ -425,7 +448,7 @@ def test_dry_run_prints_everything_and_runs_nothing(project: Project) -> None:
     assert "claude -p --model opus --output-format stream-json" in ran.stdout
     assert "make test" in ran.stdout
     assert "Proof:       guarded, tests reviewed\n" in ran.stdout
-    assert ran.stdout.endswith("the prompt\n")
+    assert ran.stdout.endswith(f"the prompt\n\nWhen everything is done and checked, output {DONE}.\n")
     assert not (project.root / "ran").exists()
     assert not (project.root / ".ralph" / "ralph.db").exists()
 
@@ -563,7 +586,7 @@ def test_a_second_run_points_the_links_at_its_own_files(project: Project) -> Non
     project.agent([{"say": "no"}], [{"say": DONE}], [{"say": DONE}])
     project.ralph("run", "-p", "first", check=0)
     project.ralph("run", "-p", "second", check=0)
-    assert project.prompt(1) == "second"
+    assert project.prompt(1).startswith("second")
     assert not (project.root / ".ralph" / "prompt_002.txt").exists()
     assert len(list((project.root / ".ralph" / "runs").iterdir())) == 2
 
@@ -571,6 +594,6 @@ def test_a_second_run_points_the_links_at_its_own_files(project: Project) -> Non
 def test_a_large_prompt_reaches_the_agent_whole(project: Project) -> None:
     project.settings(agent={"command": "counter"})
     project.program("counter", f"wc -c; echo '{DONE}'\n")
-    (project.root / "PROMPT.md").write_text("x" * 2_000_000)
+    (project.root / "PROMPT.md").write_text(DONE.ljust(2_000_000, "x"))
     ran = project.ralph("run", "-f", "PROMPT.md", check=0)
     assert "2000000" in ran.stdout

@@ -366,7 +366,7 @@ def test_a_prompt_that_never_says_how_to_finish_is_warned_of(project: Project) -
         (["--project", "a b", "--", "true"], 2, "not a plain name"),
         ([], 2, "exactly one of a prompt and a command"),
         (["-p", "x", "--", "true"], 2, "exactly one of a prompt and a command"),
-        (["-p", " "], 2, "--prompt is empty"),
+        (["-p", " "], 2, "the prompt is empty"),
         (["-p", "x", "-f", "y"], 2, "only one of"),
         (["-f", "nowhere.md"], 2, "agent"),
         (["--max-restarts", "0", "--", "true"], 2, "--max-restarts"),

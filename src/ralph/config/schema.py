@@ -324,6 +324,12 @@ class Settings:
         "What the agent says in `<response>…</response>` when the work is done.",
         untrusted=ALWAYS,
     )
+    completion_hint: bool = setting(
+        YesNo(),
+        True,
+        "Tell the agent how to say that it is done, in a line after a prompt that does not name the tag itself.",
+        untrusted=ALWAYS,
+    )
     output_truncate_chars: int = setting(
         Whole(minimum=1),
         5000,

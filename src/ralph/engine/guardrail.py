@@ -59,6 +59,7 @@ class GuardrailCheck:
             exit_code=ran.exit_code or 0,
             hint=guardrail.hint,
             log_file=self._shown(log.name),
+            is_cut=ran.is_cut,
             output=ran.excerpt + (f"\n[ralph] {ran.remark}" if ran.remark else ""),
         )
         return CheckResult(

@@ -115,7 +115,7 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
         return None, progress.save(replace(state, unchanged=0, repeated=0))
     # After the work was asked: a claim accepted on the last allowed iteration is a success.
     if exceeded := parts.budget.exceeded(state):
-        return Stop(Outcome.EXHAUSTED, exceeded), state
+        return Stop(Outcome.EXHAUSTED, exceeded, parts.budget.hint(state)), state
 
     state, evidence, decision = await iterate(parts, assignment, state, save=progress.save)
     await parts.work.settle(assignment, evidence, decision)

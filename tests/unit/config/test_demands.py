@@ -28,6 +28,7 @@ FREE = [
     "guardrailTimeout",
     "guardrailIdleTimeout",
     "completionResponse",
+    "completionHint",
     "outputTruncateChars",
     "streamAgentOutput",
     "includeIterationCountInPrompt",

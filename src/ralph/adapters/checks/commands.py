@@ -76,6 +76,7 @@ class ShellCommands:
             exit_code=shell_code(exit_.ending, exit_.code),
             seconds=exit_.seconds,
             excerpt=output.excerpt(),
+            is_cut=output.is_cut,
             last_lines=output.last_lines(),
             output_sha256=output.sha256(),
         )
@@ -124,6 +125,10 @@ class _Output:
 
     def searched(self) -> str:
         return self._searched.text()
+
+    @property
+    def is_cut(self) -> bool:
+        return self._excerpt.truncated
 
     def excerpt(self) -> str:
         return self._excerpt.text()

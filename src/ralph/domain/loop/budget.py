@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 AGAIN = 10
 """Iterations for a run without a limit that made no progress, and is continued."""
 
+UNCLAIMED = "every check passes, but the agent never said that it is done"
+UNCLAIMED_AFTER = 3
+"""Iterations in a row that pass every check, change nothing and claim nothing, before a run is ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
@@ -55,15 +59,24 @@ class Budget:
             options.append(f"--max-tokens {2 * max(self.tokens, spend.usage.total)}")
         if self.seconds is not None and state.seconds >= self.seconds:
             options.append(f"--max-time {2 * max(self.seconds, state.seconds):.0f}")
-        if not options and self.stuck_after and state.standstill >= self.stuck_after:
+        if not options and 0 < self.patience(state) <= state.standstill:
             options.append(f"-m {self.iterations or state.iteration + AGAIN}")
         return " ".join(options)
+
+    def patience(self, state: LoopState) -> int:
+        """Iterations in a row without progress that end the run; 0: never.
+
+        Fewer where every check passes: all that is missing is a word, which the agent was asked for.
+        """
+        stuck_after = self.stuck_after or 0
+        return min(stuck_after, UNCLAIMED_AFTER) if state.green else stuck_after
 
     def exceeded(self, state: LoopState) -> str | None:
         """Why no further launch is allowed, or None."""
         spend = state.spend
         if self.iterations is not None and state.iteration >= self.iterations:
             still = f"; still failing: {', '.join(state.failing)}" if state.failing else ""
+            still = f"; {UNCLAIMED}" if state.green else still
             return f"maximum iterations reached ({self.iterations}){still}"
         if self.cost_usd is not None and spend.cost_usd is not None and spend.cost_usd >= self.cost_usd:
             return f"budget reached: ${spend.cost_usd:.2f} of ${self.cost_usd:.2f}"
@@ -71,10 +84,17 @@ class Budget:
             return f"budget reached: {spend.usage.total} of {self.tokens} tokens"
         if self.seconds is not None and state.seconds >= self.seconds:
             return f"time is over: {self.seconds:g} s"
-        if self.stuck_after and state.standstill >= self.stuck_after:
-            what = "changed nothing" if state.unchanged >= state.repeated else "failed in the same way"
-            return f"stuck: {state.standstill} iterations in a row {what}"
-        return None
+        patience = self.patience(state)
+        if not patience or state.standstill < patience:
+            return None
+        if state.green:
+            return f"{UNCLAIMED}, and {state.standstill} iterations in a row changed nothing"
+        what = "changed nothing" if state.unchanged >= state.repeated else "failed in the same way"
+        return f"stuck: {state.standstill} iterations in a row {what}"
+
+    def hint(self, state: LoopState) -> str:
+        """What a person can do about a limit that was reached; empty: whatever continues a run."""
+        return "look at the changes: if they are what you wanted, the work is done" if state.green else ""
 
 
 @dataclass(frozen=True, slots=True)

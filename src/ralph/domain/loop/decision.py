@@ -268,7 +268,6 @@ def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
         if rules.faults_count:  # its claim is a file, which counts whatever the exit code
             return f"{exit_words(evidence.report.exit_code)}; DONE is not there"
         return f"the agent failed ({exit_words(evidence.report.exit_code)}): what it said does not count"
-    if evidence.report.tags:
-        said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])
-        return f"the agent did not say DONE (it said {said})"
-    return "the agent did not say DONE"
+    passes = "every check passes, but " if evidence.is_unclaimed else ""
+    said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])
+    return f"{passes}the agent did not say DONE{f' (it said {said})' if said else ''}"

@@ -83,6 +83,11 @@ class Evidence:
         return self.claim(Claim.DONE) is not None
 
     @property
+    def is_unclaimed(self) -> bool:
+        """Everything passes, and the agent, which ended in good order, did not say that it is done."""
+        return self.proven and self.has_proof and not self.claimed and self.report.is_orderly
+
+    @property
     def hindrance(self) -> Hindrance | None:
         """Why the work could not be judged: that of the session, else that of a check, unless another check denies
         the work anyway."""

@@ -50,18 +50,20 @@ def remark_on_promise(tags: Sequence[Tag], promise: str) -> Feedback | None:
     if not promise or not said or promise in said:
         return None
     return Feedback(
-        f"You said <promise>{said[-1][:80]}</promise>. That is not the promise of this stage, so nothing was verified."
+        f"You said <promise>{said[-1][:80]}</promise>. That is not the promise asked for, so nothing was verified."
         f" When the work is done, say exactly <promise>{promise}</promise>."
     )
 
 
-def guardrail_failure(*, command: str, exit_code: int | str, hint: str, log_file: str, output: str) -> str:
-    """A fixed format that prompts and scripts rely on. ``output`` is truncated already; the hint never is."""
+def guardrail_failure(
+    *, command: str, exit_code: int | str, hint: str, log_file: str, output: str, is_cut: bool
+) -> str:
+    """A fixed format that prompts and scripts rely on. ``output`` may be cut already; the hint never is."""
     hint_line = f"Hint: {hint}\n" if hint else ""
     return (
         f'Guardrail "{command}" failed with exit code {exit_code}.\n'
         f"{hint_line}"
         f"Output file: {log_file}\n"
-        f"Output (truncated):\n"
+        f"Output{' (truncated)' if is_cut else ''}:\n"
         f"{output}"
     )

@@ -48,11 +48,17 @@ def _listed(report: AgentReport) -> str:
 
 def standstill_remark(state: LoopState, budget: Budget) -> Feedback | None:
     """For the next session, before the run ends because nothing changes; None: too early."""
-    if not budget.stuck_after or state.standstill < max(1, budget.stuck_after - WARN_BEFORE):
+    patience = budget.patience(state)
+    if not patience or state.standstill < max(1, patience - WARN_BEFORE):
         return None
-    left = budget.stuck_after - state.standstill
+    last = "The last session" if state.standstill == 1 else f"The last {state.standstill} sessions"
+    left = patience - state.standstill
+    end = f" After {left} more like {'it' if state.standstill == 1 else 'these'} the run is ended."
+    if state.failing:
+        same = "the work is as it was, or fails in exactly the same way"
+        return Feedback(f"{last} made no progress: {same}. Try something else.{end}", Placement.PREPEND)
+    nothing = "changed nothing, and no check fails" if state.green else "changed nothing"
     return Feedback(
-        f"The last {state.standstill} sessions made no progress: the work is as it was, or fails in exactly the same"
-        f" way. Try something else. After {left} more like these the run is ended.",
+        f"{last} {nothing}. If the work is done, say so in the way this prompt asks for; otherwise do what is left.{end}",
         Placement.PREPEND,
     )

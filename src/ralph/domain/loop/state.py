@@ -29,6 +29,7 @@ class LoopState:
     commit: str = ""  # of the workspace; empty: unknown
     unchanged: int = 0  # iterations in a row that left the workspace as it was
     repeated: int = 0  # iterations in a row that failed with exactly the same message
+    green: int = 0  # iterations in a row that passed every check, without a claim
     seconds: float = 0.0  # of the run so far, in all its processes
     denied: int = 0  # claims that the checks denied
     unjudged: UnjudgedSession | None = None  # judged by the next iteration, which has no session of its own
@@ -94,6 +95,7 @@ class LoopState:
             # A role that accepts the work of another changes nothing, and is still progress.
             unchanged=self.unchanged + 1 if unchanged and not isinstance(decision, Accept) else 0,
             repeated=self.repeated + 1 if repeated else 0,
+            green=self.green + 1 if evidence.is_unclaimed and isinstance(decision, Continue) else 0,
         )
 
     def resumed(self, uncounted: Spend, *, seconds: float, was_cut: bool = False) -> LoopState:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.prompt import SEPARATOR, compose, fill
+from ralph.domain.loop.prompt import compose, fill
 
 DEFAULT_MAX_ITERATIONS = 100
 DEFAULT_COMPLETION_PROMISE = "DONE"
@@ -119,28 +119,19 @@ def continuation_prompt(
 
 @dataclass(frozen=True, slots=True)
 class ContinuationStyle:
-    """A ``PromptStyle``: the task and its tag first, the continuation later. An assignment's own promise wins."""
+    """A ``PromptStyle``: the task first, the continuation later. An assignment's own promise wins."""
 
     promise: str
 
     def __call__(
         self, assignment: Assignment, feedback: Sequence[Feedback], *, iteration: int, maximum: int | None
     ) -> str:
-        promise = assignment.promise or self.promise
-        if iteration > 1:
-            task = assignment.objective
-            why = NOT_ACCEPTED if feedback else NO_PROMISE  # a denied promise was given
-            base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum, why=why)
-        else:
-            base = _with_promise(assignment.objective, promise)
+        if iteration == 1:
+            return compose(assignment.objective, feedback)
+        promise, task = assignment.promise or self.promise, assignment.objective
+        why = NOT_ACCEPTED if feedback else NO_PROMISE  # a denied promise was given
+        base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum, why=why)
         return compose(base, feedback)
-
-
-def _with_promise(objective: str, promise: str) -> str:
-    if detect_completion(objective, promise):
-        return objective
-    request = f"When the task is fully complete, output <promise>{promise.strip()}</promise>."
-    return f"{objective}{SEPARATOR}{request}"
 
 
 # --- as a document -----------------------------------------------------------------------------------------

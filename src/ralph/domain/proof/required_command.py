@@ -68,6 +68,7 @@ class CommandVerdict:
     exit_code: int | None = None
     seconds: float = 0.0
     excerpt: str = ""
+    is_cut: bool = False  # the excerpt is not all of the output
     last_lines: tuple[str, ...] = ()
     output_sha256: str = ""
     failed_before: str = ""

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.completion import Completion
 from ralph.domain.loop.events import Steered
 from ralph.domain.loop.feedback import Feedback, Placement
 from ralph.domain.loop.stalls import standstill_remark
@@ -38,6 +39,16 @@ class StuckAdviser:
     async def advise(self, state: LoopState, assignment: Assignment) -> Sequence[Feedback]:
         warning = standstill_remark(state, self._budget)
         return (warning,) if warning is not None else ()
+
+
+class CompletionAdviser:
+    """Says how to claim that the work is done where the prompt does not, and when everything passes without a claim."""
+
+    def __init__(self, completion: Completion) -> None:
+        self._completion = completion
+
+    async def advise(self, state: LoopState, assignment: Assignment) -> Sequence[Feedback]:
+        return self._completion.advice(state, assignment)
 
 
 class Steering(Protocol):

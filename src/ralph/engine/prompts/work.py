@@ -14,16 +14,20 @@ KEY = "prompt"
 
 
 class PromptWork:
-    """``read`` gives the prompt again for every iteration: a prompt file may be edited while the loop runs."""
+    """``read`` gives the prompt again for every iteration: a prompt file may be edited while the loop runs.
 
-    def __init__(self, read: Callable[[], str]) -> None:
+    ``promise``: what the agent promises when it is done, if that is its claim.
+    """
+
+    def __init__(self, read: Callable[[], str], *, promise: str = "") -> None:
         self._read = read
+        self._promise = promise
         self._accepted = ""
 
     async def next(self, state: LoopState) -> Offer:
         if state.accepted == KEY:
             return Drained(self._accepted or "accepted before the run was interrupted")
-        return Assignment(key=KEY, objective=await read_patiently(self._read))
+        return Assignment(key=KEY, objective=await read_patiently(self._read), promise=self._promise)
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         if isinstance(decision, Accept):

@@ -252,6 +252,31 @@ proof_option = all_of(
 )
 
 
+prompt_argument: Decorator = click.argument("words", metavar="[PROMPT]", nargs=-1)
+
+
+def prompt_of_words(words: Sequence[str], text: str | None, file: Path | None) -> str | None:
+    """The prompt as a plain argument or with ``-p``. Raises UsageError for what somebody meant otherwise."""
+    import shlex
+
+    if not words:
+        return text
+    if text is not None or file is not None:
+        other = "--prompt" if text is not None else "--prompt-file"
+        message = f"the prompt is given twice: as {shlex.quote(words[0])} and with {other}"
+        raise UsageError(message, hint="give one of them; what is one argument needs quotes around it")
+    if len(words) > 1:
+        message = f"the prompt must be one argument, not {len(words)}"
+        raise UsageError(message, hint=f'put it in quotes: ralph run "{words[0]} {words[1]} ..."')
+    name = shlex.quote(words[0])
+    if os.path.lexists(words[0]):
+        message = f"{name} is the name of a file, not a prompt"
+        raise UsageError(
+            message, hint=f"`-f {name}` reads the prompt from it; `-p {name}` takes the name itself"
+        )
+    return words[0]
+
+
 def prompt_options(each: str) -> Decorator:
     """``each``: what the file is read again for."""
     return all_of(
@@ -277,10 +302,10 @@ def given_prompt(text: str | None, file: Path | None) -> GivenPrompt | None:
         message = "only one of --prompt and --prompt-file can be given"
         raise UsageError(message, hint="put everything into the file")
     if text is not None and not text.strip():
-        message = "--prompt is empty"
+        message = "the prompt is empty"
         raise UsageError(message, hint="say what the agent should do")
     if text is not None and not is_text(text):
-        message = "--prompt contains bytes that are not UTF-8 text"
+        message = "the prompt contains bytes that are not UTF-8 text"
         raise UsageError(message, hint="put it into a file and give that with --prompt-file")
     if file is None:
         return GivenPrompt(text)

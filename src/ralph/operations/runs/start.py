@@ -166,7 +166,7 @@ def preview_run(launch: Launch) -> Preview:
         agent=launch.agent,
         command=redact_argv(start.argv),
         gets_prompt_on_stdin=start.stdin is not None,
-        notes=launch.agents.first.notes,
+        notes=(*launch.agents.first.notes, *composition.notes()),
         guardrails=[(guardrail.command, str(guardrail.placement)) for guardrail in launch.guardrails],
         warnings=list(launch.warnings()),
         scm=[f"{scm.command} {task}" for task in scm.tasks] if scm is not None else (),

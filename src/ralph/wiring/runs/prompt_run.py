@@ -18,10 +18,12 @@ from ralph.config.schema import Settings
 from ralph.config.sources import Flag
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Pace
-from ralph.domain.loop.claims import any_tag_claims, find_tags
+from ralph.domain.loop.completion import Completion
 from ralph.domain.loop.profile import Profile
 from ralph.domain.loop.prompt import AsGiven
+from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import Action, AgentRequest, Command, PromptStyle
+from ralph.engine.prompts.advisers import CompletionAdviser
 from ralph.engine.prompts.work import PromptWork
 from ralph.engine.recording import Listener
 from ralph.errors import StoreError, UsageError
@@ -70,25 +72,21 @@ class PromptComposition:
     prompt: Prompt
     completion: str
     with_count: bool = False
+    is_hinted: bool = True  # a prompt that does not name the claim gets a line that does
 
     def arguments(self) -> Mapping[str, object]:
         return {
             "prompt": self.prompt.text,
             "promptFile": str(self.prompt.file) if self.prompt.file is not None else None,
+            "completionHint": self.is_hinted,
         }
 
     def describe(self) -> Mapping[str, object]:
         return {**self.arguments(), "prompt": self.prompt.text or "", "completion": self.completion}
 
     def warnings(self, launch: Launch) -> Iterator[str]:
-        tag, expected = self.profile.tag, self.completion
-        named = find_tags(self.first_prompt(launch.maximum), tag)
-        if not any_tag_claims(named, tag, expected):
-            other = f" (it names <{tag}>{named[0].content[:40]}</{tag}>)" if named else ""
-            yield (
-                f"the prompt does not name the completion tag{other}; tell the agent to output "
-                f"<{tag}>{expected}</{tag}> when everything is done"
-            )
+        if doubt := self.claim.doubt(self.prompt.read()):
+            yield doubt
         if not launch.guardrails:
             word = "no guardrails are configured: the agent's word alone decides when the work is done"
             suggested = " ".join(
@@ -96,6 +94,17 @@ class PromptComposition:
                 for each in find_checks(launch.root.workspace).usable
             )
             yield f"{word}; this project suggests {suggested}" if suggested else word
+
+    def notes(self) -> list[str]:
+        """What ralph adds to the prompt."""
+        if not self.claim.lacks_line(self.prompt.read()):
+            return []
+        return [f"added to the prompt: {self.claim.line} (not with --no-completion-hint)"]
+
+    @property
+    def claim(self) -> Completion:
+        is_continued = self.profile.prompt == "continuation"
+        return Completion(self.profile.tag, self.completion, self.is_hinted, first_only=is_continued)
 
     def style(self) -> PromptStyle:
         if self.profile.prompt == "continuation":
@@ -106,7 +115,8 @@ class PromptComposition:
 
     def first_prompt(self, maximum: int | None) -> str:
         assignment = Assignment(key="prompt", objective=self.prompt.read())
-        return self.style()(assignment, (), iteration=1, maximum=maximum)
+        advice = self.claim.advice(LoopState(), assignment)
+        return self.style()(assignment, advice, iteration=1, maximum=maximum)
 
     def first_command(self, launch: Launch) -> tuple[Command, str]:
         """What the first iteration would start, and the prompt it would send."""
@@ -135,12 +145,15 @@ class PromptComposition:
         if scm is not None and proof.commit_guard is not None:
             await scm.keep_to(proof.commit_guard)
         yield Composed(
-            work=PromptWork(self.prompt.read),
+            work=PromptWork(
+                self.prompt.read, promise=self.completion if self.profile.tag == "promise" else ""
+            ),
             agent=agent,
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
             checks=[*kit.guardrails(), *proof.checks],
             begin=proof.begin,
-            advisers=proof.advisers,
+            advisers=[*proof.advisers, CompletionAdviser(self.claim)],
+            notes=self.notes(),
             proof=proof_policy(kit.launch, kit.runners.own, has_commands=bool(kit.launch.guardrails)),
             actions=actions,
             prompt=self.style(),
@@ -189,11 +202,13 @@ def prepare_run(
     profile: str = "basic",
     flags: Sequence[Flag] = (),
     resumes: str = "",
+    is_hinted: bool | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written.
 
     ``settings``: as they were loaded; ``Settings`` alone, with the ``flags``, from a program that made its own.
+    ``is_hinted``: whether the run told its agent how to claim; None: as the settings say.
     """
     loaded = settings if isinstance(settings, Loaded) else with_origins(settings, root.state, environ, flags)
     settings = loaded.settings
@@ -219,6 +234,7 @@ def prepare_run(
             prompt,
             completion,
             with_count=settings.include_iteration_count_in_prompt,
+            is_hinted=settings.completion_hint if is_hinted is None else is_hinted,
         ),
         maximum=maximum,
         guardrails=guardrails_of(settings),
@@ -244,4 +260,6 @@ def prepare_again(
         message = f"the request of run {resumes} does not say what its prompt was"
         raise StoreError(message, hint="start a new run with `ralph run`")
     prompt = Prompt(text, Path(file) if file is not None else None)
-    return prepare_run(loaded, root, prompt, profile=profile.name, resumes=resumes)
+    # Runs of an earlier version do not say: only those of `promise` had the line.
+    is_hinted = arguments.get("completionHint", profile.prompt == "continuation") is True
+    return prepare_run(loaded, root, prompt, profile=profile.name, resumes=resumes, is_hinted=is_hinted)

@@ -12,7 +12,9 @@ from ralph.domain.loop.session_report import AgentReport
 def failed(output: str, *, iteration: int = 1) -> tuple[str, ...]:
     """What is remembered of a guardrail that printed this."""
     log = f".ralph/guardrail_{iteration:03}_npm_test.log"
-    told = guardrail_failure(command="npm test", exit_code=1, hint="", log_file=log, output=output)
+    told = guardrail_failure(
+        command="npm test", exit_code=1, hint="", log_file=log, output=output, is_cut=False
+    )
     result = CheckResult(
         "npm test",
         Verdict.FAILED,

@@ -56,6 +56,7 @@ def test_the_failure_message_has_its_documented_form() -> None:
         hint="Fix lint errors only.",
         log_file=".ralph/guardrail_001_make_lint.log",
         output="bad",
+        is_cut=True,
     ) == (
         'Guardrail "make lint" failed with exit code 2.\n'
         "Hint: Fix lint errors only.\n"
@@ -66,7 +67,9 @@ def test_the_failure_message_has_its_documented_form() -> None:
 
 
 def test_without_a_hint_there_is_no_hint_line() -> None:
-    assert "Hint" not in guardrail_failure(command="c", exit_code=1, hint="", log_file="f", output="o")
+    assert "Hint" not in guardrail_failure(
+        command="c", exit_code=1, hint="", log_file="f", output="o", is_cut=False
+    )
 
 
 @pytest.mark.parametrize(

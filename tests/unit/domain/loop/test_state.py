@@ -94,6 +94,18 @@ def test_a_clock_that_goes_back_gives_no_time_back() -> None:
         (Budget(stuck_after=3), LoopState(unchanged=3), "stuck: 3 iterations in a row changed nothing"),
         (Budget(stuck_after=3), LoopState(repeated=3), "stuck: 3 iterations in a row failed in the same way"),
         (Budget(stuck_after=0), LoopState(unchanged=99), None),
+        (Budget(stuck_after=0), LoopState(unchanged=99, green=99), None),
+        (Budget(stuck_after=5), LoopState(unchanged=2, green=9), None),
+        (
+            Budget(stuck_after=5),
+            LoopState(unchanged=3, green=4),
+            "every check passes, but the agent never said that it is done, and 3 iterations in a row changed nothing",
+        ),
+        (
+            Budget(iterations=2),
+            LoopState(iteration=2, green=1),
+            "maximum iterations reached (2); every check passes, but the agent never said that it is done",
+        ),
         (Budget(), LoopState(iteration=10**6), None),
     ],
 )

@@ -21,21 +21,8 @@ STYLE: PromptStyle = ContinuationStyle("DONE")
 TASK = Assignment(key="prompt", objective="Build {{MAX}} things.")
 
 
-def test_the_first_prompt_is_the_task_and_names_the_promise() -> None:
-    assert STYLE(TASK, (), iteration=1, maximum=100) == (
-        "Build {{MAX}} things.\n\nWhen the task is fully complete, output <promise>DONE</promise>."
-    )
-
-
-@pytest.mark.parametrize("named", ["<promise>DONE</promise>", "<PROMISE> done </PROMISE>"])
-def test_a_task_that_names_the_promise_is_sent_as_it_is(named: str) -> None:
-    objective = f"Build it, then say {named}!"
-    assert STYLE(Assignment("prompt", objective), (), iteration=1, maximum=None) == objective
-
-
-def test_a_task_that_names_another_promise_is_told_the_right_one() -> None:
-    prompt = STYLE(Assignment("prompt", "End with <promise>OK</promise>."), (), iteration=1, maximum=5)
-    assert prompt.endswith("output <promise>DONE</promise>.")
+def test_the_first_prompt_is_the_task() -> None:
+    assert STYLE(TASK, (), iteration=1, maximum=100) == "Build {{MAX}} things."
 
 
 def test_from_the_second_iteration_on_it_is_the_continuation_prompt() -> None:
@@ -53,5 +40,4 @@ def test_feedback_goes_where_it_is_placed(iteration: int) -> None:
 
 def test_an_assignment_with_a_promise_of_its_own_is_asked_for_that() -> None:
     task = Assignment("prompt", "x", promise="REVIEWED")
-    for iteration in (1, 2):
-        assert "<promise>REVIEWED</promise>" in STYLE(task, (), iteration=iteration, maximum=9)
+    assert "<promise>REVIEWED</promise>" in STYLE(task, (), iteration=2, maximum=9)

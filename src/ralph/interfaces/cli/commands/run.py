@@ -27,6 +27,8 @@ from ralph.interfaces.cli.options import (
     model_option,
     notify_option,
     project_dir_option,
+    prompt_argument,
+    prompt_of_words,
     prompt_options,
     proof_option,
     sandbox_options,
@@ -43,9 +45,9 @@ if TYPE_CHECKING:
 
 HELP = """Run the agent again and again until it says DONE and all guardrails pass.
 
-Give exactly one of --prompt and --prompt-file; the file is read again for every iteration. The agent says that it is
-done with <response>DONE</response>, and ralph believes it only if every guardrail passes. The output of a guardrail that
-fails goes into the next prompt.
+The prompt is PROMPT, the same with -p, or a file, which is read again for every iteration. The agent says that it is
+done with <response>DONE</response>, and ralph believes it only if every guardrail passes; a prompt that does not name this
+tag gets a line that does. The output of a guardrail that fails goes into the next prompt.
 
 \b
 Exit codes: 0 completed · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run
@@ -53,14 +55,15 @@ Exit codes: 0 completed · 1 limit reached · 2 usage or settings · 3 internal 
 
 \b
 Examples:
-  ralph run -f PROMPT.md -m 20
-  ralph run -p "Make the tests pass, then output <response>DONE</response>." --agent codex
+  ralph run "Fix the failing tests" --guardrail "pytest -q"
+  ralph run -f PROMPT.md -m 20 --agent codex
   ralph run -f PROMPT.md --agent claude --model opus
   ralph run -f PROMPT.md --dry-run
 """
 
 
 @click.command("run", help=HELP)
+@prompt_argument
 @prompt_options("iteration")
 @iteration_option("Stop after N iterations.  [default: 10]")
 @click.option(
@@ -70,6 +73,13 @@ Examples:
     "--completion-promise",
     metavar="TEXT",
     help="What the promise must say (profile promise).  [default: DONE]",
+)
+@setting_option(
+    "completionHint",
+    "--no-completion-hint",
+    is_flag=True,
+    means=lambda _: False,
+    help="Add no line about the completion tag to a prompt that does not name it.",
 )
 @click.option(
     "--stream-agent-output/--no-stream-agent-output",
@@ -121,6 +131,7 @@ Examples:
 @apart_options
 @events_option
 def command(
+    words: tuple[str, ...],
     prompt: str | None,
     prompt_file: Path | None,
     max_iterations: int | None,
@@ -143,11 +154,12 @@ def command(
     from ralph.operations.runs.start import prepare_prompt_run, require_prompt_profile
 
     require_prompt_profile(profile)
-    given = given_prompt(prompt, prompt_file) if prompt is None or prompt_file is None else None
+    given = given_prompt(prompt_of_words(words, prompt, prompt_file), prompt_file)
     if given is None:
-        message = "exactly one of --prompt and --prompt-file is needed"
-        example = 'ralph run -p "Fix the tests, then output <response>DONE</response>."'
-        raise UsageError(message, hint=f"for example: {example}")
+        message = "a prompt is needed: what should the agent do?"
+        raise UsageError(
+            message, hint='for example: ralph run "Fix the failing tests", or ralph run -f PROMPT.md'
+        )
     if idle_timeout is not None and not 0 <= idle_timeout < float("inf"):
         message = "--idle-timeout must not be negative"
         raise UsageError(message, hint="give seconds, or 0 to wait forever")
