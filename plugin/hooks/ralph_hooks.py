@@ -722,11 +722,15 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
 
     @dataclass(slots=True)
     class LimitReported:
-        """A structured message about a usage limit. ``rejected``: the agent may not continue before ``resets_at``."""
+        """A structured message about a usage limit. ``rejected``: the agent may not continue before ``resets_at``.
+
+    ``windows``: what is left of the subscription, as far as it says so.
+    """
 
         rejected: bool
         limit: str = ""
         resets_at: float | None = None
+        windows: tuple[Window, ...] = ()
         kind: str = field(default="limit_reported", init=False)
 
     @dataclass(slots=True)

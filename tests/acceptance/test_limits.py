@@ -76,6 +76,51 @@ def test_a_limited_agent_is_stood_in_for(project: Project) -> None:
     assert "going on with codex" in ran.stderr
 
 
+def test_a_share_of_the_subscription_is_kept_free(project: Project) -> None:
+    """The session that hears of it counts; what it heard holds for the next session, run and agent of the chain."""
+    reset = time.time() + 3600
+    windows = {
+        "five_hour": {"utilization": 0.9, "resetsAt": reset},
+        "seven_day": {"utilization": 0.3, "resetsAt": reset},
+    }
+    told = {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed", "unifiedWindows": windows}}
+    project.settings(agent={"command": "claude"}, limits={"keepFree": {"5h": 15}})
+    project.agent([{"print": json.dumps(told)}, {"say": "not yet"}])
+    ran = project.ralph("run", "-p", PROMPT, "--no-wait", check=5)
+    assert "keeps 15 % of 5 hours free; how much is left is not known yet" in ran.stderr
+    assert "claude has 10 % of 5 hours left, and 15 % must stay free" in ran.stderr
+    sessions = "SELECT count(*) FROM events WHERE kind = 'agent_started'"
+    judged = "SELECT count(*) FROM iterations WHERE decision = 'continue'"
+    assert (project.rows(sessions), project.rows(judged)) == ([(1,)], [(1,)])
+    project.ralph("resume", check=5)  # with the same flags: nothing more is spent
+    assert project.rows(sessions) == [(1,)]
+    status = json.loads(project.ralph("status", "--json", check=0).stdout)
+    (quota,) = status["runs"][0]["quota"]
+    assert quota["agent"] == "claude"
+    assert [(each["name"], each["left"]) for each in quota["windows"]] == [("5h", 10.0), ("week", 70.0)]
+
+    project.agent([{"say": DONE}], name="codex")
+    ran = project.ralph("run", "-p", PROMPT, "--agent", "claude,codex", check=0)
+    assert "claude: 10 % of 5 hours and 70 % of the week left" in ran.stderr
+    assert "codex does not say how much is left" in ran.stderr
+    assert "going on with codex" in ran.stderr
+    project.ralph("supervise", "--task", "t", "-p", PROMPT, "--no-sandbox", "--no-wait", check=5)
+    assert project.rows(sessions) == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ("5h", "5h=15,week=25"),
+        ("5h=100", "below 100"),
+        ("weke=5", 'did you mean "week"?'),
+        ("5h=x", 'found "x"'),
+    ],
+)
+def test_a_share_that_makes_no_sense_is_told(project: Project, given: str, word: str) -> None:
+    assert word in project.ralph("run", "-p", PROMPT, "--keep-free", given, check=2).stderr
+
+
 def test_a_loop_that_changes_nothing_is_warned_and_then_ended(project: Project) -> None:
     project.git("init", "-q", "-b", "main")
     project.git("commit", "-q", "--allow-empty", "-m", "start")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import time
 
+import pytest
+
 from tests.live.model import Step
 
 from .harness import DONE, PROMPT, LiveProject, ended, wait_for
@@ -53,6 +55,24 @@ def test_a_used_up_account_is_waited_for(project: LiveProject) -> None:
     assert pause["until"] >= begun + MINUTE
     if name in NAMES_A_TIME:
         assert abs(pause["until"] - reset) <= 2 * MINUTE
+
+
+def test_claude_says_how_much_is_left_long_before_the_limit(project: LiveProject) -> None:
+    """Only claude does; what it says keeps the second session from starting."""
+    if project.agent.name != "claude":
+        pytest.skip(f"{project.agent.name} does not say how much is left")
+    reset = str(int(time.time()) + HOUR)
+    unified = {"status": "allowed", "reset": reset, "representative-claim": "five_hour"}
+    for window, used in (("5h", "0.4"), ("7d", "0.3")):
+        unified |= {f"{window}-status": "allowed", f"{window}-reset": reset, f"{window}-utilization": used}
+    headers = {f"anthropic-ratelimit-unified-{name}": value for name, value in unified.items()}
+    with project.model(Step(text="not yet", headers=headers)) as model:
+        project.settings(model.url, subscribed=True)
+        project.ralph("-p", PROMPT, "--keep-free", "5h=65", "--no-wait", check=5)
+
+    (told,) = project.events("quota_seen")
+    assert [(each["name"], each["left"]) for each in told["windows"]] == [("5h", 60.0), ("week", 70.0)]
+    assert len(project.events("agent_started")) == 1
 
 
 def test_a_prompt_of_two_megabytes_is_done(project: LiveProject) -> None:

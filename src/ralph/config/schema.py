@@ -31,7 +31,17 @@ from ralph.config.kinds import (
 )  # fmt: skip
 from ralph.config.profile_settings import ProfilesSettings
 from ralph.config.sandbox_settings import SandboxSettings
-from ralph.config.untrusted import ALWAYS, FEWER, LOWER, LOWER_BUT_ZERO, MORE, only, rising
+from ralph.config.shares import Shares
+from ralph.config.untrusted import (
+    ALWAYS,
+    FEWER,
+    LOWER,
+    LOWER_BUT_ZERO,
+    MORE,
+    MORE_OF_EACH,
+    only,
+    rising,
+)
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
@@ -244,6 +254,14 @@ class LimitsSettings:
         "Seconds without a network before a run gives up; 0: after `limits.maxAttempts`.",
         untrusted=LOWER,
         means="sets the limit of seconds without a network to",
+    )
+    keep_free: Mapping[str, float] = setting(
+        Shares(),
+        {},
+        'Percent of a subscription\'s 5 hours and week to keep free for other work, such as `{"5h": 15, "week": 25}`.'
+        " When the agent says that less is left, no new session begins before the reset, as at a usage limit.",
+        untrusted=MORE_OF_EACH,
+        means="keeps free of the subscription",
     )
     stuck_after: int = setting(
         Whole(minimum=0),

@@ -5,7 +5,7 @@ A value is free if it does not matter, or if it is at least as tight as what the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 Untrusted = Callable[[Any, Any], bool]
@@ -50,6 +50,11 @@ def FEWER(value: Collection[object], own: Collection[object]) -> bool:  # noqa: 
 def MORE(value: Collection[object], own: Collection[object]) -> bool:  # noqa: N802
     """A list of what is watched or forbidden."""
     return set(value) >= set(own)
+
+
+def MORE_OF_EACH(value: Mapping[str, float], own: Mapping[str, float]) -> bool:  # noqa: N802
+    """Numbers by name, of which more is stricter."""
+    return all(value.get(name, 0.0) >= number for name, number in own.items())
 
 
 def only(*words: object) -> Untrusted:

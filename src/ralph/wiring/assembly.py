@@ -37,6 +37,7 @@ from ralph.wiring.inherited_trust import with_inherited_trust
 from ralph.wiring.judges import LEFT, program_files_of
 from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
+from ralph.wiring.quota import quota_of
 from ralph.wiring.record import Record, new_run_id, open_record
 from ralph.wiring.runs.children import spare_children
 
@@ -140,6 +141,7 @@ async def open_run(
                 publish=publish,
                 meter=meter,
                 program_files=program_files,
+                quota=quota_of(launch, record),
                 complain=complain,
                 listeners_for=listeners_for,
                 finished=finished,

@@ -14,10 +14,11 @@ from ralph.adapters.processes.redaction import redact_argv
 from ralph.config.root import Root, git_top
 from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.loop.events import RunEnded, RunStarted, Warned
+from ralph.domain.loop.events import QuotaSeen, RunEnded, RunStarted, Warned
 from ralph.domain.loop.state import LoopState
 from ralph.domain.proof.policy import ProofPolicy
 from ralph.engine.agents.discreet_agent import DiscreetAgent
+from ralph.engine.agents.sparing_agent import Quota, SparingAgent
 from ralph.engine.budget_meter import Meter
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Agent, AgentRequest, Check, Clock, Control, ProcessRunner, Timeouts
@@ -28,6 +29,7 @@ from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.announcement import named_commands
 from ralph.wiring.confinement import Runners
 from ralph.wiring.launch import Driven, Launch
+from ralph.wiring.quota import doubts_of, head_of
 from ralph.wiring.record import Record
 from ralph.wiring.requirements import pricing
 
@@ -51,6 +53,7 @@ class Kit:
     publish: Recorder
     meter: Meter
     program_files: ProgramFiles
+    quota: Quota
     complain: Callable[[str], None]
     listeners_for: Callable[[str], Sequence[Listener]]  # of a run that is a part of this one, by its title
     finished: str = ""  # what an earlier run had left half done here
@@ -95,14 +98,16 @@ class Kit:
                 agent=launch.agent,
                 root=str(self.workspace),
                 maximum=launch.maximum,
-                notes=launch.notes,
+                notes=(*launch.notes, *doubts_of(launch.settings)),
                 sandbox=self.runners.confinement.notes,
                 commands=(*named_commands(launch), *commands),
                 proof=proof,
                 resumed=bool(launch.resumes),
             )
         )
-        for note in notes:
+        for known in self.quota.known([adapter.name for adapter in launch.agents.chain], self.clock.now()):
+            self.publish(QuotaSeen(known.agent, known.windows))
+        for note in (*head_of(launch, self.quota, self.clock.now()), *notes):
             self.note(note)
         for warning in (*launch.warnings(), *warnings):
             self.warn(warning)
@@ -147,6 +152,7 @@ class Kit:
 
             # Only the first was asked whether it can.
             sessions[0] = ContinuingAgent(sessions[0])
+        sessions = [SparingAgent(session, self.quota, self.clock) for session in sessions]
         if len(sessions) == 1:
             return DiscreetAgent(sessions[0], self._put_away)
         from ralph.engine.agents.fallback import FallbackAgent

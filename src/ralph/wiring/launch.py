@@ -26,6 +26,7 @@ from ralph.wiring.agents import ChosenAgents
 if TYPE_CHECKING:
     from ralph.adapters.workspace.program_files import ProgramFiles
     from ralph.domain.trust.demand import Demand
+    from ralph.engine.agents.sparing_agent import Quota
     from ralph.engine.guardrail import Guardrail
     from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
@@ -116,6 +117,7 @@ class Launch:
     own_budget: Budget | None = None  # instead of the settings' limits
     watch: Watch | None = None  # a limit of someone else's that may end a session too
     demands: tuple[Demand, ...] = ()  # what its plan, tasks or git want to run, besides its settings
+    quota: Quota | None = None  # what the run that it is a part of knows about subscriptions
     time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
 
     @property

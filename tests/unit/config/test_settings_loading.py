@@ -288,6 +288,8 @@ def test_what_one_layer_lacks_another_may_have(tmp_path: Path) -> None:
         ("RALPH_STREAM_AGENT_OUTPUT", "YES", "streamAgentOutput", True),
         ("RALPH_AGENT__COMMAND", "./my agent", "agent.command", "./my agent"),
         ("RALPH_AGENT__FLAGS", '["--model opus"]', "agent.flags", ["--model opus"]),
+        ("RALPH_LIMITS__KEEP_FREE", "5h=15, week=25.5%", "limits.keepFree", {"5h": 15, "week": 25.5}),
+        ("RALPH_LIMITS__KEEP_FREE", '{"5h": 15}', "limits.keepFree", {"5h": 15}),
         ("RALPH_AGENT__FLAGS", "--model opus", "agent.flags", ["--model", "opus"]),
         # Entries are split again when the agent is started: what belongs together must stay quoted.
         ("RALPH_AGENT__FLAGS", "--say 'a b'", "agent.flags", ["--say", "'a b'"]),

@@ -41,7 +41,7 @@ WHOLE: dict[str, Any] = {
     "truncation": {"keep": "head"},
     "scm": {"command": "git", "tasks": ["commit", "push"]},
     "output": {"emoji": "auto", "color": "never", "timestamps": False, "maxLines": 10, "maxChars": 1000},
-    "limits": {"maxAttempts": 4},
+    "limits": {"maxAttempts": 4, "keepFree": {"5h": 15, "week": 25}},
     "profiles": {"promise": {"maximumIterations": 1}},
 }
 

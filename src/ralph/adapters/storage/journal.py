@@ -14,6 +14,7 @@ from ralph.adapters import beneath
 from ralph.adapters.files import close_folder, write_private
 from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
 from ralph.adapters.storage.places import recorded, run_folder
+from ralph.adapters.storage.quota_rows import keeping
 from ralph.adapters.storage.run_links import forget_links, point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
@@ -25,6 +26,7 @@ from ralph.domain.loop.events import (
     IterationEnded,
     IterationStarted,
     LoopEvent,
+    QuotaSeen,
     RunEnded,
     RunStarted,
     Warned,
@@ -51,7 +53,8 @@ LAST_DECISION = """SELECT decision, iteration FROM iterations WHERE run_id = ?
 END_AFTER_LAST = """SELECT data FROM events WHERE run_id = :run AND kind <> 'agent_acted' AND kind = 'run_ended'
     AND seq > (SELECT max(seq) FROM events
         WHERE run_id = :run AND kind <> 'agent_acted' AND kind = 'iteration_ended') ORDER BY seq LIMIT 1"""
-TAKE_UP = """UPDATE runs SET options = ?, outcome = NULL, reason = '', ended_at = NULL,
+TAKE_UP = """UPDATE runs SET
+    options = json_patch(?, json_object('quota', json_extract(options, '$.quota'))), outcome = NULL, reason = '', ended_at = NULL,
     pid = ?, process_started = ?, boot_id = ?, host = ?, parent_id = coalesce(?, parent_id) WHERE id = ?"""
 SAVE_STATE = """UPDATE runs SET state = ?, updated_at = ?,
     state_seq = coalesce((SELECT max(seq) FROM events WHERE run_id = runs.id), 0) WHERE id = ?"""
@@ -340,6 +343,8 @@ class SqliteJournal:
             case IterationEnded(iteration=iteration, attempt=attempt, spend=spend):
                 judged = (at, event.decision, event.reason, event.claimed, event.proven)
                 return END_ITERATION, (*judged, spend.cost_usd, spend.usage.total, run, iteration, attempt)
+            case QuotaSeen():
+                return keeping(event, run)
             case RunEnded():
                 return END_RUN, (event.outcome, event.reason, at, run)
             case _:

@@ -17,6 +17,7 @@ from ralph.adapters.storage.database import StartedOf, schema_version, store_err
 from ralph.adapters.storage.places import located
 from ralph.domain.holder import Owner
 from ralph.domain.proof.policy import ProofPolicy
+from ralph.domain.views.quota import quota_in
 from ralph.domain.views.runs import LastCheck, RunView, is_alive, last_check_of, sort_runs, state_of
 from ralph.errors import StoreError
 
@@ -205,6 +206,7 @@ class RunReader:
             role=str(begun[3]) if begun is not None else "",
             cost_is_partial=spend.get("is_partly_unknown") is True,
             proof=_policy(_dict(options.get("proof"))),
+            quota=quota_in(options),
         )
 
     def _paused_at(self, run_id: str) -> float | None:

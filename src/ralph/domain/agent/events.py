@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ralph.domain.agent.quota import Window
+
 
 @dataclass(slots=True)
 class SessionStarted:
@@ -154,11 +156,15 @@ class TurnEnded:
 
 @dataclass(slots=True)
 class LimitReported:
-    """A structured message about a usage limit. ``rejected``: the agent may not continue before ``resets_at``."""
+    """A structured message about a usage limit. ``rejected``: the agent may not continue before ``resets_at``.
+
+    ``windows``: what is left of the subscription, as far as it says so.
+    """
 
     rejected: bool
     limit: str = ""
     resets_at: float | None = None
+    windows: tuple[Window, ...] = ()
     kind: str = field(default="limit_reported", init=False)
 
 

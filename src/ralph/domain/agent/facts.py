@@ -85,7 +85,10 @@ def needs_of_all(agents: Iterable[AgentNeeds]) -> AgentNeeds:
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """``install`` and ``login`` say how, in one line; its program supports ``options``."""
+    """``install`` and ``login`` say how, in one line; its program supports ``options``.
+
+    ``tells_quota``: its stream says how much of the subscription is left.
+    """
 
     name: str
     install: str
@@ -93,6 +96,7 @@ class AgentFacts:
     options: frozenset[Option] = frozenset()
     needs: AgentNeeds = AgentNeeds()
     examination: Examination | None = None
+    tells_quota: bool = False
 
     @property
     def login_hint(self) -> str:

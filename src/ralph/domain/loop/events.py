@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ralph.domain.agent.events import AgentEvent
+from ralph.domain.agent.quota import Window
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.loop.session_report import Fault, Spend
@@ -154,6 +155,15 @@ class IterationEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotaSeen:
+    """How much of its subscription an agent says is left, whenever that has changed."""
+
+    agent: str
+    windows: tuple[Window, ...]
+    kind: str = field(default="quota_seen", init=False)
+
+
+@dataclass(frozen=True, slots=True)
 class PauseBegan:
     """The loop waits: a delay, a backoff, a limit that resets at ``until``."""
 
@@ -220,6 +230,6 @@ class RunEnded:
 
 LoopEvent = (
     RunStarted | IterationStarted | AgentStarted | AgentActed | AgentEnded | ProcessesEnded | CheckStarted | CheckEnded
-    | ClaimsSought | ActionStarted | ActionEnded | IterationEnded | PauseBegan | RunPaused | RunUnpaused | Steered
+    | ClaimsSought | ActionStarted | ActionEnded | IterationEnded | QuotaSeen | PauseBegan | RunPaused | RunUnpaused | Steered
     | StopRequested | Warned | RunEnded
 )  # fmt: skip

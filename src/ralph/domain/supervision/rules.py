@@ -86,9 +86,10 @@ class Launches:
 def as_launch(report: AgentReport, *, is_done: bool, waits_for_limits: bool) -> AgentReport:
     """Every launch counts, so a fault is no reason to retry, only how it ended.
 
-    A fault that makes any further launch pointless stays, unless the work is done.
+    A fault that makes any further launch pointless stays, unless the work is done; so does a limit because of which
+    nothing was launched.
     """
-    limited = isinstance(report.fault, RateLimited) and not waits_for_limits
+    limited = isinstance(report.fault, RateLimited) and (not waits_for_limits or report.exit_code is None)
     is_hopeless = isinstance(report.fault, Fatal) or limited
     return report if is_hopeless and not is_done else replace(report, fault=None)
 

@@ -12,6 +12,7 @@ from ralph.domain.proof.layer_names import LAYER_NAMES
 from ralph.domain.proof.policy import ProofPolicy
 
 if TYPE_CHECKING:
+    from ralph.domain.agent.quota import AgentQuota
     from ralph.domain.loop.asks import Ask
 
 LAST = "last"
@@ -81,6 +82,7 @@ class RunView:
     proof: ProofPolicy | None = (
         None  # None: no command could prove anything, or an earlier version did not say
     )
+    quota: tuple[AgentQuota, ...] = ()  # what is left of subscriptions, as far as agents said so
 
 
 # --- the state of a run ---

@@ -391,6 +391,12 @@ def iteration_option(text: str = "Stop after N iterations.", *names: str, short:
     return click.option(short, *names, *everywhere, "max_iterations", metavar="N", type=Count(), help=text)
 
 
+def _shares(text: str) -> object:
+    from ralph.config.shares import Shares
+
+    return Shares().parse(text)
+
+
 _MAX_COST = setting_option(
     "limits.maxCost",
     "--max-cost",
@@ -422,8 +428,15 @@ _NO_WAIT = setting_option(
     means=lambda _: False,
     help="Do not wait for a usage limit to reset (exit code 5), nor for hours for a network.",
 )
-limit_options = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _STUCK_AFTER, _NO_WAIT)
-limit_options_of_supervise = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _NO_WAIT)
+_KEEP_FREE = setting_option(
+    "limits.keepFree",
+    "--keep-free",
+    metavar="5h=15,week=25",
+    means=_shares,
+    help="Percent of the subscription to keep free: when less is left, wait as at a usage limit.",
+)
+limit_options = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _STUCK_AFTER, _NO_WAIT, _KEEP_FREE)
+limit_options_of_supervise = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _NO_WAIT, _KEEP_FREE)
 """Without ``--stuck-after``: a supervised run does not measure progress."""
 
 

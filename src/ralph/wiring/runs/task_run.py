@@ -31,6 +31,7 @@ from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.prompts import RolePrompt, objective
 from ralph.domain.tasks.task import Task
 from ralph.engine.agents.per_role import PerRoleAgent
+from ralph.engine.agents.sparing_agent import Quota
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Check, When
 from ralph.engine.proof.accepted_commit import AcceptedCommit
@@ -237,6 +238,7 @@ def prepare_task(
     before: Spend = NOTHING,
     sightings: Sightings,
     program_files: ProgramFiles,
+    quota: Quota | None = None,
 ) -> Launch:
     """A run of ``task`` in its worktree, as a part of ``whole``. ``exceeded``: a limit of the whole is reached;
     ``before``: what earlier runs of the task used of its budget."""
@@ -265,5 +267,6 @@ def prepare_task(
             before=before,
         ),
         watch=watch,
+        quota=quota,
         time_over=time_over,
     )

@@ -20,6 +20,7 @@ from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root, git_top
+from ralph.domain.loop.events import LoopEvent, QuotaSeen
 from ralph.domain.loop.profile import Profile
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
@@ -190,17 +191,23 @@ class RunsOfTasks:
             before=used_before(kit.record.database, path, task.id, besides=resumes),
             sightings=self.sightings,
             program_files=kit.program_files,
+            quota=kit.quota,
         )
         assert isinstance(kit.control, RunControl)
         async with open_run(
             launch,
             PartControl(kit.clock, kit.control),
-            [listen, kit.meter, *kit.listeners_for(task.id)],
+            [listen, kit.meter, self._pass_on, *kit.listeners_for(task.id)],
             complain=kit.complain,
         ) as part:
             self.store.claim(task.id, run_id=part.record.run_id, at=kit.clock.now())
             self._account(part, spent)
             return await drive(part)
+
+    def _pass_on(self, event: LoopEvent, at: float) -> None:
+        """What is left of a subscription is left for all tasks."""
+        if isinstance(event, QuotaSeen):
+            self.kit.publish(event)
 
     def _account(self, part: Kit, spent: Callable[[Spend], LoopState]) -> None:
         """Whenever the part saves what it has spent, so does the whole, and a kill cannot come in between."""

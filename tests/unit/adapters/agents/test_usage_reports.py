@@ -10,7 +10,14 @@ import pytest
 from ralph.adapters.agents.claude.stream import ClaudeStreamParser
 from ralph.adapters.agents.codex.agent import chosen_model
 from ralph.adapters.agents.codex.stream import CodexStreamParser
-from ralph.domain.agent.events import AgentEvent, SessionStarted, TurnEnded, Usage, UsageReported
+from ralph.domain.agent.events import (
+    AgentEvent,
+    LimitReported,
+    SessionStarted,
+    TurnEnded,
+    Usage,
+    UsageReported,
+)
 
 USED = {
     "input_tokens": 10,
@@ -68,6 +75,44 @@ def test_a_usage_of_another_shape_costs_only_the_report() -> None:
     events = ClaudeStreamParser().parse([said("a", usage="much"), said("b", usage={"input_tokens": "many"})])
 
     assert [event.kind for event in events] == ["text", "text"]
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        ({"unifiedWindows": {"five_hour": {"utilization": 0.4, "resetsAt": 9}}}, {"5h": 60.0}),
+        (
+            {
+                "unifiedWindows": {
+                    name: {"utilization": 0.3, "resetsAt": 9} for name in ("five_hour", "seven_day")
+                }
+            },
+            {"5h": 70.0, "week": 70.0},
+        ),
+        ({"rateLimitType": "seven_day", "utilization": 0.8, "resetsAt": 9}, {"week": 20.0}),
+        (
+            {
+                "rateLimitType": "seven_day_opus",
+                "utilization": 0.8,
+                "resetsAt": 9,
+                "unifiedWindows": {"seven_day": {"utilization": 0.5, "resetsAt": 9}},
+            },
+            {"week": 20.0},
+        ),
+        ({"rateLimitType": "five_hour", "resetsAt": 9}, {}),
+        ({"rateLimitType": "five_hour", "utilization": 1.2, "resetsAt": 9}, {"5h": 0.0}),
+        ({"rateLimitType": "five_hour", "utilization": "0.2", "resetsAt": 9}, {}),
+        ({"rateLimitType": "overage", "utilization": 0.2, "resetsAt": 9}, {}),
+        ({"unifiedWindows": [1], "utilization": {}}, {}),
+        ({"unifiedWindows": {"five_hour": 1, "seven_day": {"utilization": True, "resetsAt": 9}}}, {}),
+    ],
+)
+def test_claude_says_how_much_is_left_of_each_window(told: dict[str, object], left: dict[str, float]) -> None:
+    info = {"status": "rejected", **told}
+    (event,) = ClaudeStreamParser().parse([line({"type": "rate_limit_event", "rate_limit_info": info})])
+    assert isinstance(event, LimitReported)
+    assert event.rejected  # whatever shape the rest has
+    assert {window.name: window.left for window in event.windows} == left
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ FACTS: Final = AgentFacts(
         ),
         silent_seconds=190,
     ),
+    tells_quota=True,
 )
 
 USERS_LIMITS: Final = frozenset(("error_max_turns", "error_max_budget_usd"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec import Raw, Struct
 
@@ -148,6 +150,9 @@ class LimitInfo(Struct, gc=False):
     resetsAt: float | None = None  # noqa: N815 - the name on the wire
     rateLimitType: str | None = None  # noqa: N815
     isUsingOverage: bool | None = None  # noqa: N815
+    # Not decoded further: a surprise in there must not hide that the limit was reached.
+    utilization: Any = None
+    unifiedWindows: Any = None  # noqa: N815
 
 
 class RateLimitLine(Struct, tag="rate_limit_event", gc=False):

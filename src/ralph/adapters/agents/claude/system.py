@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeGuard
 
 from ralph.adapters.agents.claude.lines import LimitInfo, RetryData, SystemLine, decode_retry
 from ralph.adapters.agents.excerpts import one_line
@@ -16,13 +17,45 @@ from ralph.domain.agent.events import (
     SessionStarted,
     Unknown,
 )
+from ralph.domain.agent.quota import Window
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 
 
+_WINDOWS: Final[Mapping[str, str]] = {
+    "five_hour": "5h",
+    "seven_day": "week",
+    "seven_day_opus": "week",
+    "seven_day_sonnet": "week",
+}
+
+
 def limit_events(info: LimitInfo) -> Sequence[AgentEvent]:
     rejected = info.status == "rejected" and not info.isUsingOverage
-    return (LimitReported(rejected, info.rateLimitType or "", info.resetsAt),)
+    return (LimitReported(rejected, info.rateLimitType or "", info.resetsAt, _windows(info)),)
+
+
+def _windows(info: LimitInfo) -> tuple[Window, ...]:
+    """Every window that it names; of several for one span of time the one with the least left."""
+    told = dict(info.unifiedWindows) if isinstance(info.unifiedWindows, dict) else {}
+    if info.rateLimitType is not None:  # all that versions before 2.1.259 say
+        told.setdefault(info.rateLimitType, {"utilization": info.utilization, "resetsAt": info.resetsAt})
+    least: dict[str, Window] = {}
+    for kind, window in told.items():
+        used, reset = (
+            (window.get("utilization"), window.get("resetsAt")) if isinstance(window, dict) else (None, None)
+        )
+        if kind not in _WINDOWS or not _is_number(used) or not _is_number(reset) or used < 0:
+            continue
+        name = _WINDOWS[kind]
+        read = Window(name, max(0.0, round(100 - 100 * used, 1)), float(reset))
+        if name not in least or read.left < least[name].left:
+            least[name] = read
+    return tuple(least.values())
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def system_events(event: SystemLine) -> Sequence[AgentEvent]:

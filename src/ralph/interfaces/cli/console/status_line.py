@@ -8,6 +8,7 @@ from datetime import tzinfo
 from typing import TextIO
 
 from ralph.domain.agent.events import ToolStarted
+from ralph.domain.agent.quota import AgentQuota
 from ralph.domain.loop.events import (
     ActionEnded,
     ActionStarted,
@@ -20,6 +21,7 @@ from ralph.domain.loop.events import (
     IterationStarted,
     LoopEvent,
     PauseBegan,
+    QuotaSeen,
     RunEnded,
     RunPaused,
     RunUnpaused,
@@ -27,6 +29,7 @@ from ralph.domain.loop.events import (
 )
 from ralph.domain.text.figures import money, plural, whole_duration
 from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.quota import quota_line
 from ralph.interfaces.cli.console.outlet import Outlet
 from ralph.interfaces.cli.terminal import Look, Timestamps, colors_of, fit, marks_of, terminal_width
 
@@ -69,6 +72,7 @@ class StatusLine:
         self._paused_until: float | None = None
         self._tools = 0
         self._cost: float | None = None
+        self._quota: AgentQuota | None = None
 
     def observe(self, event: LoopEvent, at: float) -> None:
         """Take the event into account; writes nothing."""
@@ -114,6 +118,8 @@ class StatusLine:
                     self._begin("", at)
             case RunUnpaused():
                 self._is_paused = False
+            case QuotaSeen():
+                self._quota = AgentQuota(clean_line(event.agent), event.windows)
             case StopRequested():
                 self._stopping = "stopping now" if event.now else "stopping after this step"
             case RunEnded():
@@ -167,6 +173,8 @@ class StatusLine:
                     parts.append(plural(self._tools, "tool"))
         if self._cost is not None:
             parts.append(money(self._cost))
+        if self._quota is not None:
+            parts.append(quota_line(self._quota, now))
         return f"{self._marks.wait} " + f" {self._marks.dot} ".join(part for part in parts if part)
 
     def _begin(self, step: str, at: float) -> None:
