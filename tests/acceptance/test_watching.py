@@ -69,6 +69,7 @@ def harmless(text: str) -> bool:
 
 def test_status_where_nothing_ran_says_so_and_makes_nothing(project: Project) -> None:
     assert project.ralph("status", check=0).stdout == "no runs here yet\n"
+    assert "Start here:" in project.ralph(check=0).stdout
     assert json.loads(project.ralph("status", "--json", check=0).stdout) == {"runs": [], "count": 0}
     assert list(project.root.iterdir()) == []
 
@@ -373,6 +374,7 @@ def test_the_receipt_is_printed_or_said_to_be_missing(done: Project) -> None:
 
 def test_pruning_shows_what_would_go_and_removes_nothing_without_leave(done: Project) -> None:
     folder = done.root / ".ralph" / "runs" / run_id(done)
+    assert run_id(done) in done.ralph("runs", check=0).stdout
     refused = done.ralph("runs", "prune", "--keep", "0", check=2)
     assert f"{run_id(done)}  completed" in refused.stdout
     assert "to remove: 1 run, " in refused.stdout
@@ -385,7 +387,7 @@ def test_pruning_shows_what_would_go_and_removes_nothing_without_leave(done: Pro
     assert not folder.exists()
     assert done.rows("SELECT count(*) FROM runs") == [(0,)]
     assert done.rows("SELECT count(*) FROM events") == [(0,)]
-    assert done.ralph("status", check=0).stdout == "no runs here yet\n"
+    assert done.ralph("runs", check=0).stdout == "no runs here yet\n"
 
 
 def test_old_runs_go_by_age(done: Project) -> None:

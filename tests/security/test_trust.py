@@ -353,9 +353,16 @@ def test_a_change_is_asked_about_and_marked(clone: Path) -> None:
     )
     ran = ralph(clone, "run", "-p", "x", "-m", "1")
     assert (ran.returncode, has_run(clone)) == (2, False)
+    assert f"what is new in {clone} is not trusted: .ralph/settings.json runs ./other" in ran.stderr
+    assert "if you changed it yourself: `ralph trust --yes`" in ran.stderr
     shown = ralph(clone, "trust", "--show").stdout
     assert "+ runs ./other" in shown
-    assert "+ runs ./evil" not in shown
+    assert "  runs ./evil" in shown
+    code, asked = on_terminal(clone, "n", "run", "-p", "x", "-m", "1")
+    assert code == 2
+    assert "+ runs ./other" in asked
+    assert "./evil" not in asked
+    assert "The rest is as you trusted it (`ralph trust --show` lists all of it)." in asked
     # Words for the agent are no commands.
     settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}, "completionResponse": "DONE"})
     assert ralph(clone, "run", "-p", "x", "-m", "1").returncode == 0

@@ -6,7 +6,7 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,13 @@ COMMANDS = {
     "report": "Write a run's report: one HTML page, Markdown or JSON.",
     "ui": "Watch and steer runs in the terminal.",
     "web": "Watch and steer runs in the browser, even from a phone.",
-    "runs": "Remove the files and records of old runs.",
+    "runs": "List runs, and remove the files and records of old ones.",
     "stop": "Stop a run from another terminal.",
     "pause": "Pause a run after its current session.",
     "unpause": "Continue a paused run.",
     "steer": "Add a note to the next prompt of a run.",
     "bus": "Post to and read the message bus of a task or project.",
-    "init": "Initialize the settings file interactively.",
+    "init": "Write the first settings; proposes what fits the project.",
     "trust": "Agree, once, to what this repository would run.",
     "config": "Show, check and explain the settings.",
     "doctor": "Check agents, sandboxes, git, disk and settings, with advice.",
@@ -89,6 +89,13 @@ class CommandTable(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self._table and not ctx.resilient_parsing:
+            ctx.fail(_no_such_command(args[0], self._table))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self._table.items()))
@@ -101,15 +108,13 @@ class _Ralph(CommandTable):
         # `ralph -p …` means `ralph run -p …`.
         if args and args[0].startswith("-"):
             args = ["run", *args]
-        if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
-            ctx.fail(_no_such_command(args[0]))
         return super().resolve_command(ctx, args)
 
 
-def _no_such_command(name: str) -> str:
+def _no_such_command(name: str, known: Iterable[str]) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name.lower(), COMMANDS, n=1)
+    close = difflib.get_close_matches(name.lower(), known, n=1)
     suggestion = f" Did you mean `{close[0]}`?" if close else ""
     return f"No such command {name!r}.{suggestion}"
 
@@ -155,7 +160,7 @@ def main(arguments: Sequence[str]) -> int:
         say_error(UsageError("the current directory no longer exists", hint="cd to another one"))
         return ExitCode.USAGE
     try:
-        result = _command_line().main(list(arguments) or ["run"], prog_name="ralph", standalone_mode=False)
+        result = _command_line().main(list(arguments) or ["--help"], prog_name="ralph", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort:
         return ExitCode.INTERRUPTED

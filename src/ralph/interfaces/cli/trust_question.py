@@ -33,7 +33,8 @@ def require_trust(launch: Launch) -> None:
 
     if not can_ask():
         agree = _command_to_agree()
-        hint = f"look at it with `{agree} --show`, then `{agree}`; in a script: --trust or {VARIABLE}=1"
+        own = f"if you changed it yourself: `{agree} --yes`; else " if standing.was_trusted else ""
+        hint = f"{own}look at it with `{agree} --show`, then `{agree}`; in a script: --trust or {VARIABLE}=1"
         raise UntrustedProject(_why(standing), hint=hint)
     ask(standing)
     try:
@@ -77,7 +78,7 @@ def untrusted(launch: Launch) -> Standing | None:
 
 
 def ask(standing: Standing) -> None:
-    """Show everything that the project asks for, and wait for a yes on the terminal.
+    """Show everything that the project asks for, or what of it is new, and wait for a yes on the terminal.
 
     Raises UntrustedProject after any other answer.
     """
@@ -85,7 +86,7 @@ def ask(standing: Standing) -> None:
 
     from ralph.domain.text.safe_text import reveal
 
-    show(standing)
+    show(standing, only_new=standing.was_trusted)
     click.echo("Trust this project? [y/N]: ", nl=False, err=True)
     try:
         answer = sys.stdin.readline()
@@ -99,8 +100,11 @@ def ask(standing: Standing) -> None:
         raise UntrustedProject(message)
 
 
-def show(standing: Standing, *, err: bool = True) -> None:
-    """What the project asks for; what has changed since it was trusted is marked."""
+def show(standing: Standing, *, err: bool = True, only_new: bool = False) -> None:
+    """What the project asks for; what has changed since it was trusted is marked.
+
+    ``only_new``: what the user has agreed to is counted, so that an edit of their own is a line to read, not all of it.
+    """
     import click
 
     from ralph.domain.text.safe_text import reveal
@@ -109,21 +113,25 @@ def show(standing: Standing, *, err: bool = True) -> None:
     if standing.was_trusted and not standing.is_trusted:
         state = "has changed since you trusted it; + is new"
     click.echo(f"{reveal(str(standing.project))} {state}", err=err)
-    for line in _lines(standing):
+    for line in _lines(standing, only_new=only_new):
         click.echo("\n".join(_wrapped(line, sys.stderr if err else sys.stdout)), err=err)
 
 
-def _lines(standing: Standing) -> Iterator[str]:
+def _lines(standing: Standing, *, only_new: bool) -> Iterator[str]:
     """By file; if some was trusted before, the rest is marked."""
     from ralph.domain.text.safe_text import reveal
     from ralph.domain.trust.shown import describe
 
-    for source in dict.fromkeys(demand.source for demand in standing.asked):
+    shown = standing.new if only_new else standing.asked
+    for source in dict.fromkeys(demand.source for demand in shown):
         yield reveal(source)
-        for demand in standing.asked:
+        for demand in shown:
             if demand.source == source:
                 mark = "+" if standing.was_trusted and demand in standing.new else " "
                 yield f"  {mark} {describe(demand)}" + (f"  ({reveal(demand.key)})" if demand.key else "")
+    if only_new:
+        yield f"The rest is as you trusted it (`{_command_to_agree()} --show` lists all of it)."
+        yield "If this is your own edit, answer y; if not, find out whose it is first."
 
 
 def _wrapped(line: str, stream: TextIO) -> list[str]:
@@ -165,6 +173,8 @@ def _why(standing: Standing) -> str:
     from ralph.domain.text.safe_text import reveal
     from ralph.domain.trust.shown import describe
 
+    place = reveal(str(standing.project))
     first, *others = standing.new
     rest = f", and {len(others)} more" if others else ""
-    return f"{reveal(str(standing.project))} is not trusted: {reveal(first.source)} {describe(first)}{rest}"
+    what = f"what is new in {place}" if standing.was_trusted else place
+    return f"{what} is not trusted: {reveal(first.source)} {describe(first)}{rest}"

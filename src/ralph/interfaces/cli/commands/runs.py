@@ -1,4 +1,4 @@
-"""``ralph runs``: remove old runs."""
+"""``ralph runs``: list runs, remove old ones."""
 
 from __future__ import annotations
 
@@ -22,16 +22,22 @@ if TYPE_CHECKING:
 _yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
-@click.group("runs")
-def command() -> None:
-    """Remove old runs: their files and records. They are listed first.
+@click.group("runs", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """List the runs of this project, as `ralph status` does; or remove old ones, their files and records.
 
     \b
     Examples:
+      ralph runs
       ralph runs prune --keep 5
       ralph runs prune --older-than 30 --yes
       ralph runs rm ab12
     """
+    if context.invoked_subcommand is None:
+        from ralph.interfaces.cli.commands import status
+
+        context.invoke(status.command)
 
 
 @command.command()
