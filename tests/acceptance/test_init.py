@@ -28,7 +28,7 @@ SCM_COMMAND = "  SCM command (e.g., git) [git]: "
 SCM_TASKS = "  SCM tasks (comma-separated, e.g., commit,push) [commit]: "
 OVERWRITE = "Overwrite? (y/N): "
 NO_GUARDRAILS = "warning: no guardrails, so a run only has the agent's word; add commands that must succeed"
-NEXT = "Next: ralph run -p 'What to do. When it is done, output <response>DONE</response>.'"
+NEXT = 'Next: ralph run "Fix the failing tests"'
 
 SHORTEST = [(AGENT, "amp"), (FLAGS, ""), (ITERATIONS, ""), (COMPLETION, ""), (GUARDRAIL, ""), (SCM, "")]
 
@@ -264,12 +264,12 @@ def test_enter_takes_what_the_project_suggests_and_no_question_is_asked_twice(pr
     ]
     assert settings(project)["scm"] == {"command": "git", "tasks": ["commit"]}
     assert terminal.lines[-3:-1] == [
-        "Commit .ralph to share the settings; its .gitignore keeps everything else out.",
+        "Commit it to share it. Everything else in .ralph stays out of git.",
         NEXT,
     ]
     shown = ["git", "status", "--short", "-uall", ".ralph"]
     found = subprocess.run(shown, cwd=project, capture_output=True, text=True, timeout=30)
-    assert found.stdout == "?? .ralph/.gitignore\n?? .ralph/settings.json\n"
+    assert found.stdout == "?? .ralph/settings.json\n"
 
 
 # --- being interrupted -------------------------------------------------------------------------------------
@@ -438,7 +438,7 @@ def test_the_scripted_way_writes_the_same_file(project: Path) -> None:
         "--scm-task=commit",
         "--scm-task=push",
     )
-    assert (done.returncode, done.stderr) == (0, NEXT.replace("DONE", "FERTIG") + "\n")
+    assert (done.returncode, done.stderr) == (0, NEXT + "\n")
     assert done.stdout == "Settings written to .ralph/settings.json\n"
     assert list(settings(project).items()) == [
         ("maximumIterations", 5),
@@ -507,7 +507,7 @@ def test_another_project_can_be_given(project: Path, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout == f"Settings written to {project}/.ralph/settings.json\n"
     assert settings(project)["agent"]["command"] == "x"
-    assert f"Next: ralph run --project-dir {project} -p " in done.stderr
+    assert f'Next: ralph run --project-dir {project} "' in done.stderr
 
 
 # --- what would make a first run a disappointment ----------------------------------------------------------

@@ -53,9 +53,9 @@ HELP = """Run a coding agent again and again, each time with a fresh context, un
 
 \b
 Start here:
-  ralph demo                        see it work, without an account
-  ralph init                        write .ralph/settings.json
-  ralph run -p "Fix the failing tests. When all pass, output <response>DONE</response>."
+  ralph demo                         see it work, without an account
+  ralph init                         choose the agent and the checks; proposes both
+  ralph run "Fix the failing tests"  run the agent until that is done and proven
 """
 
 

@@ -239,16 +239,15 @@ def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
     from ralph.operations.doctor import missing_agent
 
     if git_top(root.workspace) is not None:
-        click.echo("Commit .ralph to share the settings; its .gitignore keeps everything else out.", err=True)
+        click.echo("Commit it to share it. Everything else in .ralph stays out of git.", err=True)
     if reason := missing_agent(root):
         click.echo(f"warning: {reason}", err=True)
     if not document["guardrails"]:
         message = "no guardrails, so a run only has the agent's word; add commands that must succeed"
         click.echo(f"warning: {message}", err=True)
-    prompt = f"What to do. When it is done, output <response>{document['completionResponse']}</response>."
     here = find_root(Path.cwd()).state == root.state
     place = "" if here else f" --project-dir {shlex.quote(os.fspath(root.workspace))}"
-    click.echo(f"Next: ralph run{place} -p {shlex.quote(prompt)}", err=True)
+    click.echo(f'Next: ralph run{place} "Fix the failing tests"', err=True)
 
 
 def _shown(root: Root, name: str) -> str:
