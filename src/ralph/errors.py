@@ -19,6 +19,7 @@ class RalphError(Exception):
     """Something the user can fix: ``message`` says what happened and where, ``hint`` what to do."""
 
     exit_code = 2
+    is_told = False  #: the user has read it already
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

@@ -305,11 +305,11 @@ def test_what_changes_while_a_merge_is_verified_is_not_merged(tasks: TaskProject
     assert tasks.git("show", "main:state.txt") == "good"
 
 
-def test_a_repository_that_an_agent_removed_is_told(project: Project) -> None:
+def test_a_repository_that_an_agent_removed_ends_the_run(project: Project) -> None:
     tasks = TaskProject(project)
     tasks.project.program("worker", "rm -rf .git; echo '<response>DONE</response>'")
 
-    told = tasks.project.ralph("run", "-p", "Output <response>DONE</response>.", check=0).stderr
+    told = tasks.project.ralph("run", "-p", "Output <response>DONE</response>.", check=4).stderr
 
     assert f"the git repository of {tasks.root} was removed during the run" in told
 

@@ -31,6 +31,7 @@ from ralph.errors import RalphError
 Save = Callable[[LoopState], LoopState]
 """Puts on record where the run stands; gives the state with the time that the run has taken."""
 
+LOST = "its files are still there; bring .git back from a backup or another clone before you continue"
 PROMPT_SHOWN = 200
 """Characters of the prompt that the event carries; the file has all of it."""
 
@@ -147,6 +148,8 @@ async def _judge(
         return evidence, _decide(parts, judging, state, evidence), state
     if control.stopping:
         return evidence, _interrupted(), state
+    if loss := parts.loss():
+        return evidence, Stop(Outcome.FAILED, loss, LOST), state
 
     signals: list[Signal] = []
     for probe in parts.probes:
@@ -176,8 +179,6 @@ async def _judge(
     promise = "" if signals else judging.assignment.promise
     remarks = (remark_on(report), remark_on_promise(report.tags, promise))
     snapshot = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
-    if snapshot.concern:
-        state = state.concerned(snapshot.concern)
     evidence = replace(
         evidence,
         remarks=tuple(remark for remark in remarks if remark is not None),

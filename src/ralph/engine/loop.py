@@ -149,7 +149,7 @@ async def _count(parts: LoopParts, state: LoopState, settled: Settled) -> LoopSt
     )
     spend = evidence.report.spend
     parts.publish(ending(state, evidence, decision, spend=spend, seconds=spend.seconds))
-    for concern in filter(None, (found.concern, *(result.concern for result in evidence.results))):
+    for concern in filter(None, (result.concern for result in evidence.results)):
         state = state.concerned(concern)
     return state.after(evidence, decision)
 

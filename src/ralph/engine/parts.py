@@ -47,6 +47,11 @@ async def not_known() -> TreeChange | None:
     return None
 
 
+def no_loss() -> str:
+    """Nothing is lost."""
+    return ""
+
+
 def never() -> bool:
     """Nothing but time, a stop and the limits end a wait."""
     return False
@@ -82,5 +87,6 @@ class LoopParts:
     time_over: TimeOver = no_deadline  # asked while a session is judged
     workspace: Workspace | None = None
     tree_change: Callable[[], Awaitable[TreeChange | None]] = not_known  # since the run began
+    loss: Callable[[], str] = no_loss  # what a session destroyed, without which the work cannot continue
     state: LoopState = LoopState()  # where an interrupted run stood; limits and spend count from there
     redact: Callable[[str], str] = str  # takes secrets out of what is shown and recorded

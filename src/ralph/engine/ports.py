@@ -316,14 +316,10 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """``fingerprint`` changes whenever the work changed: commits, edits, new files. Empty: not known.
-
-    ``concern``: something about the workspace that the user must be told.
-    """
+    """``fingerprint`` changes whenever the work changed: commits, edits, new files. Empty: not known."""
 
     fingerprint: str = ""
     commit: str = ""
-    concern: str = ""
 
 
 class Workspace(Protocol):

@@ -20,7 +20,7 @@ from ralph.adapters.storage.elapsed import Elapsed
 from ralph.domain.loop.events import Warned
 from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
-from ralph.engine.parts import LoopParts, not_known
+from ralph.engine.parts import LoopParts, no_loss, not_known
 from ralph.engine.ports import Adviser, Control, ProcessRunner, Publish
 from ralph.engine.prompts.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
 from ralph.engine.recording import Listener, Recorder
@@ -202,6 +202,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             advisers=[*advisers, *composed.advisers],
             workspace=composed.workspace,
             tree_change=tree.changes if tree is not None else not_known,
+            loss=tree.loss if tree is not None else no_loss,
             state=kit.state,
             pace=composed.pace,
             is_due=composed.is_due,

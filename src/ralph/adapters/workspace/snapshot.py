@@ -39,7 +39,7 @@ class GitWorkspace:
         """Empty if git cannot tell: then nothing counts as a lack of progress."""
         status = await read_status(self._git, self._top)
         if status is None:
-            return Snapshot(concern=self._loss())
+            return Snapshot()
         self._note(status)
         return Snapshot(status.fingerprint, status.commit)
 
@@ -71,8 +71,8 @@ class GitWorkspace:
             was_clean=not before,
         )
 
-    def _loss(self) -> str:
-        """It was there when the run began."""
+    def loss(self) -> str:
+        """What the user must know at once: it was there when the run began. Empty: it still is."""
         if os.path.lexists(self._top / ".git"):
             return ""
         return f"the git repository of {self._top} was removed during the run: its .git is gone, and with it its history"

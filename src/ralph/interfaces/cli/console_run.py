@@ -17,6 +17,7 @@ import click
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.text.safe_text import clean_line
+from ralph.errors import RalphError
 from ralph.interfaces.cli.console.relay import Relay, left_out
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.options import asked_apart
@@ -122,7 +123,11 @@ def _run_on_streams(
     gc.freeze()  # what is loaded so far stays
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()
-    return asyncio.run(_run(launch, shown, status, listeners_for))
+    try:
+        return asyncio.run(_run(launch, shown, status, listeners_for))
+    except RalphError as error:
+        error.is_told = console.told == error.message
+        raise
 
 
 def _place_of(launch: Launch) -> str:

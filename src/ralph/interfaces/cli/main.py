@@ -226,6 +226,8 @@ def _report_crash(error: Exception) -> None:
 
 
 def say_error(error: RalphError) -> None:
+    if error.is_told:
+        return
     from ralph.domain.text.masking import mask_text
 
     print(mask_text(f"ralph: {error.message}"), file=sys.stderr)

@@ -65,7 +65,7 @@ def test_a_session_has_its_documented_form() -> None:
         "  ⏸️ Run tests\n"
         "  📊 Progress: 1/3 (33%)\n"
         "\n"
-        "✅ Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)\n"
+        "📊 Session ended (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)\n"
     )
 
 
@@ -135,9 +135,9 @@ GOLDEN = [
     ),
     pytest.param(
         TurnEnded(cost_usd=0.5, seconds=1.25),
-        "✅ Complete (cost: $0.50, tools: 0, errors: 0, time: 1.2s)\n",
-        "[OK] Complete (cost: $0.50, tools: 0, errors: 0, time: 1.2s)\n",
-        "\x1b[32m✅ Complete\x1b[0m (cost: $0.50, tools: 0, errors: 0, time: 1.2s)\n",
+        "📊 Session ended (cost: $0.50, tools: 0, errors: 0, time: 1.2s)\n",
+        "Session ended (cost: $0.50, tools: 0, errors: 0, time: 1.2s)\n",
+        "📊 Session ended (cost: $0.50, tools: 0, errors: 0, time: 1.2s)\n",
         id="turn",
     ),
     pytest.param(
@@ -230,9 +230,9 @@ def test_figures_are_those_of_the_session() -> None:
     view = AgentView(PLAIN)
     view.begin(100.0)
     view.render([ToolStarted("1", "A"), ToolEnded("1", is_error=True)], 101.0)
-    assert view.render([TurnEnded()], 112.3).endswith("✅ Complete (tools: 1, errors: 1, time: 12.3s)\n")
+    assert view.render([TurnEnded()], 112.3).endswith("📊 Session ended (tools: 1, errors: 1, time: 12.3s)\n")
     view.begin(200.0)
-    assert view.render([TurnEnded()], 201.0) == "✅ Complete (tools: 0, errors: 0, time: 1.0s)\n"
+    assert view.render([TurnEnded()], 201.0) == "📊 Session ended (tools: 0, errors: 0, time: 1.0s)\n"
 
 
 def test_pieces_are_written_as_they_are_and_closed_before_other_lines() -> None:
@@ -246,7 +246,7 @@ def test_pieces_are_written_as_they_are_and_closed_before_other_lines() -> None:
 
 
 def test_an_answer_that_comes_only_with_the_end_is_shown() -> None:
-    assert rendered(TurnEnded(text="42")) == "42\n\n✅ Complete (tools: 0, errors: 0)\n"
+    assert rendered(TurnEnded(text="42")) == "42\n\n📊 Session ended (tools: 0, errors: 0)\n"
     assert rendered(Text("42"), TurnEnded(text="42")).count("42") == 1
 
 

@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.agent.events import AgentEvent, Notice, Text, ToolEnded, ToolStarted, TurnEnded, Usage
+from ralph.domain.agent.events import (
+    AgentEvent,
+    ErrorReported,
+    Notice,
+    Text,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    Usage,
+)
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import (
     ActionEnded,
@@ -265,9 +274,9 @@ GOLDEN = [
     ),
     pytest.param(
         IterationEnded(1, 1, "stop", "stopped by the user", False, False, SPEND, 2),
-        "⏹ Stopping: stopped by the user\n",
-        "[STOP] Stopping: stopped by the user\n",
-        id="stopped",
+        "",
+        "",
+        id="stopped: the end says why",
     ),
     pytest.param(
         PauseBegan("rate limited", AT + 300),
@@ -330,14 +339,14 @@ GOLDEN = [
     ),
     pytest.param(
         RunEnded(Outcome.FAILED, "not logged in", 0, Spend(), 1, (), "run claude login"),
-        "\n❌ Failed: not logged in\n   iterations: 0, time: 1.0s\n   hint: run claude login\n",
-        "\n[ERR] Failed: not logged in\n   iterations: 0, time: 1.0s\n   hint: run claude login\n",
-        id="failed",
+        "",
+        "",
+        id="failed before it began: the error says it",
     ),
     pytest.param(
         AgentEnded("exited", 0, 12.3, Spend()),
-        "✅ Agent finished (time: 12.3s)\n",
-        "[OK] Agent finished (time: 12.3s)\n",
+        "📊 Session ended (time: 12.3s)\n",
+        "Session ended (time: 12.3s)\n",
         id="agent finished",
     ),
     pytest.param(
@@ -366,8 +375,8 @@ GOLDEN = [
     ),
     pytest.param(
         AgentEnded("not_started", None, 0, Spend(), fault=Fatal("claude not found", "install it")),
-        "❌ Agent failed: claude not found (0.0s)\n   hint: install it\n",
-        "[ERR] Agent failed: claude not found (0.0s)\n   hint: install it\n",
+        "❌ Agent failed: claude not found (0.0s)\n",
+        "[ERR] Agent failed: claude not found (0.0s)\n",
         id="fatal fault",
     ),
     pytest.param(
@@ -520,13 +529,13 @@ def test_an_stderr_that_the_reason_quotes_is_left_out(stderr: str, shown: list[s
 def test_a_reason_that_is_news_is_told() -> None:
     _, err = told(
         agent_failed("overloaded"),
-        iteration_ended("stop", "overloaded (attempt 4 of 4)"),
+        iteration_ended("retry", "overloaded (attempt 4 of 4)"),
         PauseBegan("delay between iterations", AT + 5),
         AgentEnded("exited", 1, 2, Spend()),
         iteration_ended("retry", "overloaded"),
     )
     assert [line for line in err.splitlines() if "Agent" not in line] == [
-        "⏹ Stopping: overloaded (attempt 4 of 4)",
+        "🔄 Trying again: overloaded (attempt 4 of 4)",
         "⏳ Waiting 5.0s, until 22:13:25: delay between iterations",
         "🔄 Trying again: overloaded",
     ]
@@ -563,7 +572,7 @@ def test_the_agents_words_go_to_stdout_and_the_harness_talks_on_stderr() -> None
     out, err = told(*SESSION)
     assert out == (
         "Hello.\n⏺ Read(a)\n✅ Result ← Read (no output)\n\n"
-        "✅ Complete (cost: $0.50, tools: 1, errors: 0, time: 1.0s)\n"
+        "📊 Session ended (cost: $0.50, tools: 1, errors: 0, time: 1.0s)\n"
     )
     assert err == "▶ Guardrail: make\n"
 
@@ -572,7 +581,7 @@ def test_the_agents_words_go_to_stdout_and_the_harness_talks_on_stderr() -> None
 def test_an_agent_that_is_not_streamed_is_summed_up(stream: bool, json_lines: bool) -> None:
     out, err = told(*SESSION, stream=stream, json_lines=json_lines)
     assert out == ""
-    assert err == "✅ Agent finished (cost: $0.50, tools: 1, errors: 0, time: 1.5s)\n▶ Guardrail: make\n"
+    assert err == "📊 Session ended (cost: $0.50, tools: 1, errors: 0, time: 1.5s)\n▶ Guardrail: make\n"
 
 
 @pytest.mark.parametrize(("verbose", "words"), [(False, ""), (True, "<tests-1>{}</tests-1>\n")])
@@ -777,3 +786,35 @@ def test_a_flood_is_rendered_in_no_time() -> None:
             console(event, AT)
         used = time.process_time() - started
     assert used < 0.5  # 20,000 events: some 25 ms; the bound allows for a busy machine
+
+
+def test_a_failed_run_says_why_and_what_to_do_once() -> None:
+    fault = Fatal("not logged in", "run claude login")
+    _, err = told(
+        RunStarted("r1", "basic", "claude", "/", 3),
+        AgentEnded("exited", 1, 2, Spend(), fault=fault),
+        iteration_ended("stop", "not logged in"),
+        RunEnded(Outcome.FAILED, "not logged in", 0, Spend(), 1, (), "run claude login"),
+    )
+    assert err.splitlines()[3:] == [
+        "❌ Agent failed: not logged in (2.0s)",
+        "",
+        "❌ Failed: not logged in",
+        "   iterations: 0, time: 1.0s",
+        "   To look: `ralph report --open`",
+        "   To continue: `ralph resume r1`",
+        "   hint: run claude login",
+    ]
+
+
+def test_an_error_that_the_stream_has_shown_is_not_repeated() -> None:
+    both = io.StringIO()
+    console = Console(both, both, PLAIN, verbose=False, stream_agent_output=True)
+    for event in (
+        AgentStarted("claude", 1),
+        AgentActed((ErrorReported("overloaded"), TurnEnded(error="overloaded"))),
+        AgentEnded("exited", 1, 2, Spend(), fault=Transient("overloaded")),
+    ):
+        console(event, AT)
+    assert both.getvalue().count("overloaded") == 1
+    assert both.getvalue().endswith("⚠ Agent failed (2.0s)\n")

@@ -32,11 +32,14 @@ MAX_OPEN_TOOLS = 1024
 MAX_NOISE_CHARS = 200
 """Shown of a line that is not an event: it may be megabytes long."""
 
+SESSION_ENDED = "Session ended"
+
 _INDENT = "  "
 
 
 class AgentView:
-    """Renders batches of events, in bounded memory. ``line_is_open``: the last character was not a newline."""
+    """Renders batches of events, in bounded memory. ``line_is_open``: the last character was not a newline;
+    ``last_error``: of this session, as it was shown."""
 
     def __init__(self, look: Look, *, verbose: bool = False, zone: tzinfo | None = None) -> None:
         self._look = look
@@ -49,7 +52,7 @@ class AgentView:
         self._started_at: float | None = None
         self._wrote = False
         self._spoke = False
-        self._last_error = ""
+        self.last_error = ""
         self.line_is_open = False
         self.turn_ended = False
         self.tools = 0
@@ -81,7 +84,7 @@ class AgentView:
         self._tool_names.clear()
         self._started_at = at
         self._wrote = self._spoke = self.turn_ended = False
-        self._last_error = ""
+        self.last_error = ""
         self.tools = self.errors = self.noise = 0
 
     def render(self, events: Iterable[AgentEvent], at: float = 0.0) -> str:
@@ -247,10 +250,11 @@ class AgentView:
             denied = f"{colors.yellow}{marks.warning} Not permitted: {names}{colors.off}\n"
         if event.error:
             # Do not repeat an error that was just reported.
-            why = "" if event.error == self._last_error else f": {clean_line(event.error)}"
+            why = "" if event.error == self.last_error else f": {clean_line(event.error)}"
             head = f"{colors.red}{marks.error} Failed{why}{colors.off}"
         else:
-            head = f"{colors.green}{marks.ok} Complete{colors.off}"
+            # Not a word on success: what it claims is yet to be judged.
+            head = f"{marks.progress}{SESSION_ENDED}"
         return f"{words}{denied}{self._gap()}{head} ({figures})\n"
 
     def _limit(self, event: LimitReported) -> str:
@@ -269,7 +273,7 @@ class AgentView:
         color, mark = self._colors.yellow, self._marks.warning
         if event.final:
             color, mark = self._colors.red, self._marks.error
-        self._last_error = event.message
+        self.last_error = event.message
         details = [f"status {event.status}" if event.status is not None else "", event.code]
         about = ", ".join(detail for detail in details if detail)
         message = clean_line(f"Error: {event.message or 'unknown'}" + (f" ({about})" if about else ""))

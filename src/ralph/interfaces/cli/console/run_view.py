@@ -39,7 +39,7 @@ from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.closing import Closing, closing_figures
 from ralph.domain.views.decisions import Tone, describe_decision, describe_verdict
-from ralph.interfaces.cli.console.agent_view import AgentView
+from ralph.interfaces.cli.console.agent_view import SESSION_ENDED, AgentView
 from ralph.interfaces.cli.console.outlet import Outlet
 from ralph.interfaces.cli.folding import fold
 from ralph.interfaces.cli.terminal import (
@@ -120,6 +120,7 @@ class Console:
         self._colors = colors_of(look)
         self._timestamps = Timestamps(zone)
         self._view = AgentView(look if out_look is None else out_look, verbose=verbose, zone=zone)
+        self.told = ""  # why the run ended
         self._at = 0.0
         self._started: RunStarted | None = None
         self._judges = False  # the session is one that answers a check
@@ -299,9 +300,7 @@ class Console:
             troubled = False
             # The agent may have printed its own closing line.
             if event.purpose == "iteration" and not self._view.turn_ended:
-                lines.append(self._good(f"{who} finished ({figures})"))
-        if isinstance(event.fault, Fatal) and event.fault.hint:
-            lines.append(f"   hint: {clean_line(event.fault.hint)}")
+                lines.append(self._dim(f"{self._marks.progress}{SESSION_ENDED} ({figures})"))
         if event.stderr and (troubled or self._verbose):
             tail = clean(event.stderr).strip("\n").split("\n")[-STDERR_LINES:]
             if len(tail) > 1 or tail[0].strip() not in clean_line(self._fault_reason):
@@ -320,9 +319,10 @@ class Console:
             if fault.until is not None:
                 until = f" until {self._timestamps.clock_time(fault.until, beside=self._at)}"
             return self._odd(f"{who} is rate limited{until}: {clean_line(fault.reason)}")
-        reason = clean_line(fault.reason) if fault is not None else ""
         say = self._bad if isinstance(fault, Fatal) else self._odd
-        return say(f"{who} failed: {reason} ({duration(event.seconds)})")
+        is_shown = self._one_screen and self._streams and self._view.last_error == self._fault_reason
+        why = "" if is_shown else f": {clean_line(self._fault_reason)}"
+        return say(f"{who} failed{why} ({duration(event.seconds)})")
 
     def _processes_ended(self, event: ProcessesEnded) -> list[str]:
         names = clean_line(", ".join(event.left_behind))
@@ -426,20 +426,20 @@ class Console:
         if event.decision == DecisionKind.ACCEPT:
             self._accept_reason = event.reason
         match wording.tone:
+            case Tone.WARNING:  # the run ends now, and says so itself
+                line = ""
             case Tone.GOOD:
                 line = self._good(text)
             case Tone.BAD:
                 line = self._bad(text)
             case Tone.QUIET:
                 line = self._odd(text, self._marks.again)
-            case Tone.WARNING:
-                line = self._odd(text, self._marks.stop)
             case Tone.OPEN:
                 line = f"{self._colors.cyan}{self._marks.again} {text}{self._colors.off}"
         claimed, proven = ("yes" if fact else "no" for fact in (event.claimed, event.proven))
         took = duration(event.seconds)
         return [
-            line,
+            *filter(None, [line]),
             *self._detail(f"Iteration {event.iteration} took {took} (claimed: {claimed}, proven: {proven})"),
         ]
 
@@ -470,6 +470,9 @@ class Console:
         return [self._dim(message) if event.mild else self._odd(message)]
 
     def _run_ended(self, event: RunEnded) -> list[str]:
+        if self._started is None and event.outcome is Outcome.FAILED:
+            return []  # it never began: whoever wanted it is told why
+        self.told = event.reason
         reason = clean_line(event.reason)
         match event.outcome:
             case Outcome.COMPLETED:
