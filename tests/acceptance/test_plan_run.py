@@ -357,8 +357,37 @@ def test_after_a_stop_the_plan_is_the_users_again(plan: PlanRun) -> None:
 # --- what a session is told, and tries -----------------------------------------------------------------------
 
 
+def test_what_is_uncommitted_keeps_a_run_from_its_branch_and_so_from_beginning(plan: PlanRun) -> None:
+    """It never works on main unless it is told to."""
+    plan.plays(f"{plan.marks(NEEDED)}; {COMMIT}", f"{plan.marks(APPROVED)}; {COMMIT}")
+    (plan.project.root / "notes.txt").write_text("a person's own")
+
+    refused = plan.project.ralph(*RUN, check=REFUSED).stderr
+
+    assert (
+        "main has uncommitted changes, so the plan's branch ralph/search cannot be taken: notes.txt"
+        in refused
+    )
+    assert "git stash -u), or give --stay to work on main" in refused
+    assert (plan.branch, len(plan.subjects())) == ("main", 1)
+    named = plan.project.ralph(*RUN, "search", check=REFUSED).stderr
+    assert "takes no name: search" in named
+    plan.project.git("stash", "-qu")
+    unknown = plan.project.ralph(*RUN, check=REFUSED, GIT_AUTHOR_NAME="", GIT_COMMITTER_NAME="").stderr
+    assert 'set user.name and user.email with "git config"' in unknown
+    plan.project.git("checkout", "-q", "--detach")
+    assert "no branch is checked out here" in plan.project.ralph(*RUN, "--stay", check=REFUSED).stderr
+    assert not (plan.project.programs / "claude.sessions").exists(), "no session was paid for"
+    plan.project.git("checkout", "-q", "main")
+    plan.project.git("stash", "pop", "-q")
+
+    plan.project.ralph(*RUN, "--stay", "-n", "1", check=LIMIT_REACHED)
+    assert plan.branch == "main"
+
+
 def test_the_marker_names_the_run_and_what_was_uncommitted_before_it(plan: PlanRun) -> None:
     root = plan.project.root
+    plan.project.git("checkout", "-qb", "ralph/search")
     (root / "my notes.txt").write_text("a person's own")
     copy = plan.project.programs / "marker.json"
     plan.plays(f"cp .ralph-active {shlex.quote(str(copy))}; {plan.marks(NEEDED)}; {COMMIT} ralph")

@@ -22,6 +22,7 @@ MOST_BYTES = 50_000_000
 """What git may print. More than that is a failure, for whoever reads a list reads all of it."""
 MOST_NEW = 200
 """New files whose content is shown."""
+IDENTITY = 'set user.name and user.email with "git config"'
 REPAIR = "see what `git status` says, and repair the repository"
 GATE = Path(__file__).with_name("gate")
 """Instead of git's folder of programs: what git starts by itself enters no submodule, where a configuration may be an agent's."""
@@ -228,7 +229,7 @@ class Git:
             raise self._failure(add, ran, REPAIR)
         if (await self.run("diff", "--cached", "--quiet")).ok:
             return ""
-        hint = 'set user.name and user.email with "git config"'
+        hint = IDENTITY
         await self.must("commit", "--quiet", "--no-verify", "-m", message, hint=hint)
         return await self.commit_of("HEAD")
 
@@ -259,6 +260,14 @@ class Git:
                 message = f"git is locked by {lock}: another git is at work, or one was killed"
                 raise GitFailed(message, hint="remove that file if no git is running")
             await asyncio.sleep(0.1)
+
+    async def require_identity(self) -> None:
+        """Raises ConfigError if nothing could be committed, because git does not know whose commits they are."""
+        for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+            ran = await self.run("var", who)
+            if not ran.ok:
+                message = f"git cannot commit in {self.root}: {ran.why.splitlines()[-1]}"
+                raise ConfigError(message, hint=IDENTITY)
 
     async def diff_since(self, base: str) -> str:
         """All that was changed since ``base``: commits, edits, and new files."""

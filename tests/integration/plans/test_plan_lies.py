@@ -282,7 +282,7 @@ def test_a_second_refusal_beyond_the_cap_says_what_really_helps(planned: PlanPro
     planned.changes(**NEEDED).does(None)  # type: ignore[arg-type]
     result = planned.run(refused(2), cap=1, block_at_cap=True)
     assert "needs_review" not in result.reason
-    assert result.reason.endswith("(raise --review-cap above 2)")
+    assert result.reason.endswith("(allow another: `ralph plan run --review-cap 3`)")
 
     result = planned.run(
         planned.changes(**NEEDED), planned.changes(**{**APPROVED, "reviewCount": 3}), cap=3, block_at_cap=True

@@ -115,11 +115,13 @@ class PlanWork:
             return ""
         said = " ".join(story.review_feedback.split())[:FEEDBACK_SHOWN]
         once_more = (
-            "fix it and set its reviewStatus to needs_review, or " if story.review_count <= cap else ""
+            "fix it, set its reviewStatus to needs_review and `ralph resume`, or "
+            if story.review_count <= cap
+            else ""
         )
         return (
             f"story {story.id} has had {story.review_count} of {cap} reviews and is not approved{said and f': {said}'}"
-            f" ({once_more}raise --review-cap above {story.review_count})"
+            f" ({once_more}allow another: `ralph plan run --review-cap {story.review_count + 1}`)"
         )
 
 

@@ -25,7 +25,7 @@ from ralph.domain.plan.stop_checks import snapshot_of
 from ralph.domain.plan.story import ReviewRules, estimate_text
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.strength import Proof
-from ralph.domain.text.safe_text import reveal
+from ralph.domain.text.safe_text import clean_line, reveal
 from ralph.engine.guardrail import Guardrail
 from ralph.engine.plans.audit import PlanAudit
 from ralph.engine.plans.ports import PlanRepository
@@ -261,13 +261,18 @@ class PlanComposition:
         )
 
     async def _on_its_branch(self, kit: Kit, files: PlanFiles, memory: PlanMemory | None) -> list[str]:
-        """Check out the plan's branch if nothing uncommitted is in the way; gives what the user should know."""
+        """Check out the plan's branch, before any session is paid; gives what the user should know.
+
+        Raises UsageError if something is in the way: nobody asked for work on the branch that happens to be here.
+        """
         git = Git(kit.workspace, kit.runners.outside)
         await git.require_unlocked()
+        await git.require_identity()
         branch = await git.branch()
         wanted = self._wanted_branch(kit, memory)
         told: list[str] = []
-        if wanted and wanted != branch:
+        in_the_way = await _in_the_way(git, branch, wanted, can_stay=not kit.launch.resumes)
+        if in_the_way is None and wanted not in ("", branch):
             told, branch = await self._go(git, branch, wanted, files)
         unjudged = memory.trusted.tree if memory is not None and memory.is_unjudged else None
         if unjudged is not None and not kit.launch.resumes and unjudged.commit and unjudged.branch != branch:
@@ -279,6 +284,8 @@ class PlanComposition:
             )
             hint = f"check out {was} first, or say --as-found if you have looked at {files.folder}/tasks.json"
             raise UsageError(message, hint=hint)
+        if in_the_way is not None:
+            raise in_the_way
         return told
 
     def _wanted_branch(self, kit: Kit, memory: PlanMemory | None) -> str:
@@ -290,20 +297,34 @@ class PlanComposition:
 
     async def _go(self, git: Git, branch: str, wanted: str, files: PlanFiles) -> tuple[list[str], str]:
         """What is to tell, and the branch that is checked out then."""
-        where = branch or "the detached HEAD"
-        if not await git.commit_of("HEAD"):
-            return [f"there is no commit yet: the plan's branch {wanted} was not checked out"], branch
-        if changed := await git.changed():
-            named = ", ".join(changed[:5]) + (" …" if len(changed) > 5 else "")
-            return [
-                f"there are uncommitted changes ({named}): staying on {where}, not going to {wanted}"
-            ], branch
         exists = bool(await git.commit_of(f"refs/heads/{wanted}"))
         if not (await git.run("check-ref-format", "--branch", wanted)).ok:
             message = f"branchName {wanted!r} in {files.folder}/tasks.json cannot be the name of a branch"
             raise UsageError(message, hint="fix it there, or give --stay")
         await git.must("checkout", "--quiet", *(() if exists else ("-b",)), wanted, hint="or give --stay")
+        where = branch or "the detached HEAD"
         return [] if exists else [f"branch {wanted} was made from {where}"], wanted
+
+
+async def _in_the_way(git: Git, branch: str, wanted: str, *, can_stay: bool) -> UsageError | None:
+    """What keeps a run from its branch; also if it is to stay where no branch is."""
+    if wanted in ("", branch):
+        if branch or not can_stay:
+            return None
+        message = "no branch is checked out here (detached HEAD): what is committed would belong to none"
+        return UsageError(message, hint="make one with `git switch -c NAME`")
+    where = branch or "the detached HEAD"
+    otherwise = f", or give --stay to work on {where}" if can_stay else "; then `ralph resume` again"
+    if not await git.commit_of("HEAD"):
+        message = f"there is no commit yet, so the plan's branch {wanted} cannot be made"
+        return UsageError(message, hint=f"make the first one (git add -A && git commit){otherwise}")
+    if not (changed := await git.changed()):
+        return None
+    named = ", ".join(map(clean_line, changed[:5])) + (" …" if len(changed) > 5 else "")
+    message = f"{where} has uncommitted changes, so the plan's branch {wanted} cannot be taken: {named}"
+    return UsageError(
+        message, hint=f"commit them (git add -A && git commit), put them away (git stash -u){otherwise}"
+    )
 
 
 def prepare_reviewed(

@@ -68,7 +68,7 @@ class WorkComposition:
         store = TaskStore(kit.record.database, me=this_process(), started_of=started_of)
         try:
             target = self.target or await _current_branch(kit)
-            await _require_identity(kit)
+            await Git(kit.workspace, kit.runners.outside).require_identity()
             wanted = _known(store, self.tasks)
         except RalphError as error:
             kit.end_unbegun(error)
@@ -138,17 +138,6 @@ async def _current_branch(kit: Kit) -> str:
         message = f"branch {branch} has no commit yet"
         raise UsageError(message, hint="make a first commit: each task gets its own branch")
     return branch
-
-
-async def _require_identity(kit: Kit) -> None:
-    """Before a session is spent: git must be able to commit and merge what comes of it."""
-    git = Git(kit.workspace, kit.runners.outside)
-    for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-        ran = await git.run("var", who)
-        if not ran.ok:
-            reason = ran.why.splitlines()[-1]
-            message = f"git cannot commit in {kit.workspace}: {reason}"
-            raise ConfigError(message, hint='set user.name and user.email with "git config"')
 
 
 def _folder_in_repository(workspace: Path) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from ralph.domain.text.safe_text import clean_line
+from ralph.errors import UsageError
 from ralph.interfaces.cli.options import (
     agent_flag_option,
     agent_flags_of,
@@ -36,8 +38,9 @@ review can pass a story, and only if the plan's verifyCommands, run by ralph its
 changes what it may not (the PRD, criteria, another story's state), that is undone and the next session is told.
 
 \b
-Exit codes: 0 every story is approved · 1 limit reached · 2 usage or settings · 4 the agent cannot run
-            5 waiting for you (a story is stuck at the cap, dependencies in a circle) · 130 interrupted
+Exit codes: 0 every story is approved · 1 limit reached · 2 usage or settings, or the plan's branch cannot be taken
+            4 the agent cannot run · 5 waiting for you (a story is stuck at the cap, dependencies in a circle)
+            130 interrupted
 
 \b
 Examples:
@@ -58,7 +61,7 @@ Examples:
     type=click.IntRange(min=1),
     help="Max fresh-context reviews per story; then it is approved with a note.  [default: 5]",
 )
-@click.option("--stay", is_flag=True, help="Stay on the current branch, whatever branchName says.")
+@click.option("--stay", is_flag=True, help="Work on the current branch, whatever branchName says.")
 @click.option(
     "--as-found",
     is_flag=True,
@@ -77,7 +80,9 @@ Examples:
 @apart_options
 @events_option
 @plan_options
+@click.argument("names", nargs=-1, metavar="")
 def command(
+    names: tuple[str, ...],
     max_iterations: int | None,
     skip_review: bool,
     review_cap: int | None,
@@ -96,6 +101,9 @@ def command(
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.operations.runs.start import prepare_plan_run
 
+    if names:
+        message = f"`ralph plan run` takes no name: {clean_line(names[0])}"
+        raise UsageError(message, hint="the plan is the folder `ralph`; another one: --ralph-dir FOLDER")
     root = find_root(Path.cwd(), project_dir)
     sources = sources_of(root.state)
     flags = [*agent_flags_of(sources, agent, agent_flags, guardrails), *given_settings()]
