@@ -149,7 +149,8 @@ def test_a_task_that_waits_for_a_failed_one_is_not_begun(tasks: TaskProject) -> 
 
     assert tasks.launches() == ["A coder"]
     assert tasks.shown("B")["status"] == "open"
-    assert "1 not begun: B" in told
+    assert "1 blocked: B" in told
+    assert "waits for A, which failed" in told
 
 
 def test_only_the_named_tasks_are_worked_on(tasks: TaskProject) -> None:
@@ -376,7 +377,7 @@ def test_json_lines_name_the_task(tasks: TaskProject) -> None:
     events = [json.loads(line) for line in ran.stdout.splitlines()]
     kinds = [event["type"] for event in events if event.get("task") == "T-1"]
     assert kinds[0] == "run_started"
-    assert kinds[-1] == "run_ended"
+    assert kinds[-2:] == ["run_ended", "task_reported"]
     assert "check_ended" in kinds
     assert events[-1]["type"] == "run_ended"
     assert "task" not in events[-1]
@@ -423,12 +424,12 @@ def test_what_failed_before_is_not_done_and_the_way_on_is_told(tasks: TaskProjec
     tasks.settings(roles={"coder": {"maxIterations": 1}})
     tasks.verified("false")
     first = tasks.work(check=1)
-    assert "`ralph task retry T-1` first" in first
+    assert "`ralph task retry T-1`, then `ralph work`" in first
     assert "To continue" not in first
 
     again = tasks.work(*names, check=1)
 
-    assert "`ralph task retry T-1` first" in again
+    assert "`ralph task retry T-1`, then `ralph work`" in again
     assert "before this run: coder: " in again
     assert len(tasks.launches()) == 1
     tasks.project.ralph("task", "retry", "T-1", check=0)
@@ -462,11 +463,14 @@ def test_tasks_side_by_side_are_sent_to_their_own_logs(tasks: TaskProject) -> No
 
 
 def test_one_that_waits_for_a_cancelled_one_says_so(tasks: TaskProject) -> None:
-    tasks.tasks({"id": "A"}, {"id": "B", "dependencies": ["A"]})
+    tasks.tasks(
+        {"id": "A"}, {"id": "B", "dependencies": ["A"]}, {"id": "C", "dependencies": ["B"]}
+    )
     tasks.project.ralph("cancel", "A", check=0)
 
-    assert "`ralph task retry A` first" in tasks.work(check=5)
-    assert "`ralph task retry A` first" in tasks.work("B", check=5)
+    assert "`ralph task retry A`, then `ralph work`" in tasks.work(check=5)
+    assert "`ralph task retry A`, then `ralph work`" in tasks.work("B", check=5)
+    assert "`ralph task retry A`, then `ralph work`" in tasks.work("C", check=5)
     assert "A: before this run: cancelled by the user" in tasks.work("A", check=1)
 
 

@@ -212,6 +212,7 @@ def _decide(parts: LoopParts, judging: Judging, state: LoopState, evidence: Evid
         now=parts.clock.now(),
         troubles=state.troubles,
         acceptance=judging.assignment.acceptance,
+        promise=judging.assignment.promise,
     )
 
 

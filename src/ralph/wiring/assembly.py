@@ -44,6 +44,7 @@ from ralph.wiring.runs.children import spare_children
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
     from ralph.adapters.workspace.program_files import ProgramFiles
+    from ralph.domain.views.runs import RunLabel
 
 TICK_SECONDS = 1.0
 
@@ -56,7 +57,7 @@ async def open_run(
     *,
     complain: Callable[[str], None],
     environ: Mapping[str, str] = os.environ,
-    listeners_for: Callable[[str], Sequence[Listener]] = lambda _: (),
+    listeners_for: Callable[[RunLabel], Sequence[Listener]] = lambda _: (),
     by_program: bool = False,
 ) -> AsyncIterator[Kit]:
     """A run with its workspace claimed, its record open and its watcher on guard until the block ends.

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ralph.adapters.checks.commands import ShellCommands
     from ralph.adapters.workspace.program_files import ProgramFiles
     from ralph.adapters.workspace.snapshot import GitWorkspace
+    from ralph.domain.views.runs import RunLabel
     from ralph.engine.guardrail import Guardrail
 
 
@@ -55,7 +56,7 @@ class Kit:
     program_files: ProgramFiles
     quota: Quota
     complain: Callable[[str], None]
-    listeners_for: Callable[[str], Sequence[Listener]]  # of a run that is a part of this one, by its title
+    listeners_for: Callable[[RunLabel], Sequence[Listener]]  # of a run that is a part of this one
     finished: str = ""  # what an earlier run had left half done here
 
     @property

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 
 from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
+from ralph.adapters.storage.task_names import unknown_task
 from ralph.adapters.storage.task_rows import (
     CHANGEABLE,
     CHANGEABLE_PLACES,
@@ -69,7 +69,7 @@ class TaskStore:
         """Raises UsageError, with the name that was probably meant."""
         task = self.find(task_id)
         if task is None:
-            raise self._unknown(task_id)
+            raise unknown_task(task_id, self.ids())
         return task
 
     def exact_id(self, task_id: str) -> str:
@@ -77,7 +77,7 @@ class TaskStore:
         with store_errors(self._path):
             row = self._database.execute("SELECT id FROM tasks WHERE id = ?", (task_id,)).fetchone()
         if row is None:
-            raise self._unknown(task_id)
+            raise unknown_task(task_id, self.ids())
         return str(row[0])
 
     def list(self, wanted: TaskFilter | None = None, *, limit: int | None = None) -> Sequence[Task]:
@@ -235,11 +235,6 @@ class TaskStore:
 
     def _take(self, task_id: str, run_id: str, at: float) -> None:
         self._database.execute(TAKE, (task_id, run_id, *astuple(self._me), at))
-
-    def _unknown(self, task_id: str) -> UsageError:
-        near = get_close_matches(task_id, self.ids(), n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`ralph task list` shows all tasks"
-        return UsageError(f"there is no task {task_id}", hint=hint)
 
     def _check_dependencies(self, task: Task) -> None:
         placed = [((), task)]

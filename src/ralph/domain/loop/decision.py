@@ -163,8 +163,9 @@ def decide(
     now: float,
     troubles: Troubles = NO_TROUBLES,
     acceptance: Acceptance | None = None,
+    promise: str = "",
 ) -> Decision:
-    """``acceptance`` is the assignment's own demand, if any; ``now`` is compared with reset times."""
+    """``acceptance`` and ``promise`` are the assignment's own, if any; ``now`` is compared with reset times."""
     report = evidence.report
     if report.ending is Ending.STOPPED:
         return Stop(Outcome.CANCELLED, STOPPED)
@@ -185,7 +186,7 @@ def decide(
         return Accept(_why_accepted(evidence, demand))
     if waiting := evidence.claim(Claim.WAITING):
         return Stop(Outcome.WAITING, waiting.reason or f"the agent waits ({waiting.source})")
-    return Continue(_why_not(evidence, demand, rules), evidence.feedback)
+    return Continue(_why_not(evidence, demand, rules, promise), evidence.feedback)
 
 
 def _decide_hindrance(hindrance: Hindrance, rules: Rules, troubles: Troubles, now: float) -> Decision | None:
@@ -255,7 +256,7 @@ def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
             )
 
 
-def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
+def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules, promise: str) -> str:
     if evidence.failing and demand is not Acceptance.CLAIM:
         failing = ", ".join(evidence.failing)
         done = evidence.claim(Claim.DONE)
@@ -269,5 +270,6 @@ def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules) -> str:
             return f"{exit_words(evidence.report.exit_code)}; DONE is not there"
         return f"the agent failed ({exit_words(evidence.report.exit_code)}): what it said does not count"
     passes = "every check passes, but " if evidence.is_unclaimed else ""
+    missing = f"<promise>{promise}</promise>" if promise else "DONE"
     said = ", ".join(f"<{tag.name}>{tag.content[:40]}</{tag.name}>" for tag in evidence.report.tags[:3])
-    return f"{passes}the agent did not say DONE{f' (it said {said})' if said else ''}"
+    return f"{passes}the agent did not say {missing}{f' (it said {said})' if said else ''}"

@@ -212,6 +212,23 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskReported:
+    """What became of one task of a `ralph work`: when it ends, or at the end of all if nobody worked on it."""
+
+    task: str
+    title: str
+    outcome: Outcome
+    result: str  # in a word: done, failed, unfinished, blocked …
+    reason: str
+    iterations: int = 0  # in all
+    rejections: int = 0
+    spend: Spend = Spend()  # of this run
+    seconds: float = 0.0
+    is_begun: bool = True  # False: this run did not work on it
+    kind: str = field(default="task_reported", init=False)
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The last event of a run."""
 
@@ -231,5 +248,5 @@ class RunEnded:
 LoopEvent = (
     RunStarted | IterationStarted | AgentStarted | AgentActed | AgentEnded | ProcessesEnded | CheckStarted | CheckEnded
     | ClaimsSought | ActionStarted | ActionEnded | IterationEnded | QuotaSeen | PauseBegan | RunPaused | RunUnpaused | Steered
-    | StopRequested | Warned | RunEnded
+    | StopRequested | Warned | TaskReported | RunEnded
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +17,13 @@ class TaskResult:
     task: str
     outcome: Outcome
     reason: str
-    iterations: int = 0  # in all
-    rejections: int = 0
     is_stopped: bool = False  # with everything else: the task itself was not cancelled, and is still open
+    is_begun: bool = True  # False: this run did not work on it
+    own_word: str = ""  # for the result, if not that of its outcome
 
     @property
     def word(self) -> str:
-        return "stopped" if self.is_stopped else WORDS[self.outcome]
+        return self.own_word or ("stopped" if self.is_stopped else WORDS[self.outcome])
 
 
 def result_of_run(task: Task, outcome: Outcome, reason: str) -> TaskResult:
@@ -41,11 +41,29 @@ def result_of_earlier(task: Task) -> TaskResult | None:
     """Of a task that was over before this run, and not done: it is not worked on unless the user says so."""
     match task.status:
         case TaskStatus.FAILED:
-            return TaskResult(task.id, Outcome.FAILED, f"before this run: {task.reason or 'it failed'}")
+            why = f"before this run: {task.reason or 'it failed'}"
+            return TaskResult(task.id, Outcome.FAILED, why, is_begun=False)
         case TaskStatus.CANCELLED:
-            return TaskResult(task.id, Outcome.CANCELLED, f"before this run: {task.reason or 'cancelled'}")
+            why = f"before this run: {task.reason or 'cancelled'}"
+            return TaskResult(task.id, Outcome.CANCELLED, why, is_begun=False)
         case _:
             return None
+
+
+def result_of_left(task: Task, needs: Sequence[Task], *, ended_by: str = "") -> TaskResult:
+    """Of a task that was wanted and that nobody began. ``needs``: what it waits for that is not done; ``ended_by``: the
+    limit or the stop that came first, if one did."""
+    over = [need for need in needs if can_be_reopened(need)]
+    if over:
+        told = ", ".join(
+            f"{need.id}, which {'failed' if need.status is TaskStatus.FAILED else 'was cancelled'}"
+            for need in over
+        )
+    else:
+        told = ", ".join(need.id for need in needs)
+    why = f"waits for {told}" if told else ended_by or "another run works on it"
+    word = "blocked" if over else "waiting" if needs else "not begun"
+    return TaskResult(task.id, Outcome.WAITING, why, is_begun=False, own_word=word)
 
 
 def retry_hint(over: Sequence[Task]) -> str:
@@ -54,7 +72,7 @@ def retry_hint(over: Sequence[Task]) -> str:
         return ""
     names = " ".join(task.id for task in over[:5])
     more = f" (and {len(over) - 5} more)" if len(over) > 5 else ""
-    return f"`ralph task retry {names}`{more} first: `ralph work` does not try again what failed or was cancelled"
+    return f"`ralph task retry {names}`{more}, then `ralph work`: alone it does not try again what failed or was cancelled"
 
 
 def outcome_of(
@@ -82,10 +100,13 @@ WORDS = {
 }
 
 
-def reason_of(results: Sequence[TaskResult], *, left: Sequence[str]) -> str:
+def reason_of(results: Sequence[TaskResult], *, left: Sequence[TaskResult] = ()) -> str:
+    """``left``: what nobody began."""
+    if not results and len(left) == 1:
+        return f"{left[0].task} {left[0].reason}" if left[0].reason.startswith("waits") else left[0].reason
     counts = Counter(result.word for result in results)
     told = [f"{number} {word}" for word, number in counts.items()]
-    named = {result.task for result in results}
-    if still := [name for name in left if name not in named]:
-        told.append(f"{len(still)} not begun: {', '.join(still[:5])}{' …' if len(still) > 5 else ''}")
-    return "; ".join(told) or "nothing was ready"
+    for word in dict.fromkeys(one.word for one in left):
+        names = [one.task for one in left if one.word == word]
+        told.append(f"{len(names)} {word}: {', '.join(names[:5])}{' …' if len(names) > 5 else ''}")
+    return "; ".join(told) or "no task is left to do"

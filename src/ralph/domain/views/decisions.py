@@ -63,6 +63,11 @@ def describe_decision(decision: str, claims: Sequence[str] = ()) -> Wording:
         return Wording(decision, Tone.OPEN)
 
 
+def stage_count(role: str, used: int, limit: int | None) -> str:
+    """Whose turn it is, and which of the iterations that it may have: the prompt counts them so too."""
+    return f"{role} {used}" if limit is None else f"{role} {used} of {limit}"
+
+
 def describe_verdict(verdict: Verdict) -> str:
     """A check that errored says nothing about the work."""
     return "not judged" if verdict is Verdict.ERRORED else verdict.value

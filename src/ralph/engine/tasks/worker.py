@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import JUDGED, DecisionKind, Outcome
-from ralph.domain.loop.events import IterationEnded, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.events import IterationEnded, LoopEvent, RunEnded, TaskReported, Warned
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.loop.tree_change import TreeChange
@@ -18,6 +18,7 @@ from ralph.domain.tasks.work_result import (
     outcome_of,
     reason_of,
     result_of_earlier,
+    result_of_left,
     result_of_run,
     retry_hint,
 )
@@ -49,11 +50,11 @@ class Worker:
     clock: Clock
     control: Control
     publish: Publish
-    report: Callable[[TaskResult], None]  # each task, as it ends
     tree_change: Callable[[], Awaitable[TreeChange | None]] = not_known
 
     _results: dict[str, TaskResult] = field(default_factory=dict, init=False)
     _begun: set[str] = field(default_factory=set, init=False)
+    _spends: dict[str, Spend] = field(default_factory=dict, init=False)  # of each task, with its time
     _accepted: list[str] = field(default_factory=list, init=False)  # by an earlier process; not merged yet
     _concerns: list[str] = field(default_factory=list, init=False)
     _began: float = field(init=False)
@@ -167,6 +168,8 @@ class Worker:
             task, worktree, exceeded=self._exceeded, listen=self._listen, spent=self._spent
         )
         self._concerns += [f"{task.id}: {concern}" for concern in result.concerns]
+        spend = replace(result.state.spend, seconds=result.state.seconds)
+        self._spends[task.id] = self._spends.get(task.id, Spend()) + spend
         return result
 
     async def _warn_if_merged_by_others(self, name: str, worktree: Worktree) -> None:
@@ -199,11 +202,27 @@ class Worker:
 
     def _take_result(self, name: str, result: TaskResult) -> None:
         self.watch.settled(name)
-        task = self.tasks.get(name)
-        result = replace(result, iterations=task.iteration, rejections=task.rejections)
         self._results[name] = result
-        self.report(result)
+        self._report(result)
         self.journal.commit(self._now())
+
+    def _report(self, result: TaskResult) -> None:
+        task = self.tasks.get(result.task)
+        spend = self._spends.get(task.id, Spend())
+        self.publish(
+            TaskReported(
+                task=task.id,
+                title=task.title,
+                outcome=result.outcome,
+                result=result.word,
+                reason=result.reason,
+                iterations=task.iteration,
+                rejections=task.rejections,
+                spend=spend,
+                seconds=spend.seconds,
+                is_begun=result.is_begun,
+            )
+        )
 
     async def _end(self, limit: str) -> RunResult:
         """What is still open waits for something that was not done, or was left by a stop or a limit."""
@@ -212,8 +231,13 @@ class Worker:
         accepted = [name for name in self._wanted_in(TaskStatus.ACCEPTED) if name not in self._results]
         left = [*self._wanted_in(TaskStatus.OPEN), *accepted]
         outcome = outcome_of(results, left=left, is_stopped=self.control.stopping, limit=limit)
-        reason = limit if limit and outcome is Outcome.EXHAUSTED else reason_of(results, left=left)
+        ended_by = limit or ("stopped by the user" if self.control.stopping else "")
+        not_begun = [self._left(name, ended_by) for name in left if name not in self._results]
+        for one in not_begun:
+            self._report(one)
+        reason = limit if limit and outcome is Outcome.EXHAUSTED else reason_of(results, left=not_begun)
         unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]
+        unfinished += [one for one in not_begun if one.reason != ended_by]
         hint = retry_hint(self._over(left))
         state = self._now()
         self.publish(
@@ -239,8 +263,20 @@ class Worker:
             if name not in self._results and (result := result_of_earlier(self.tasks.get(name))) is not None:
                 self._take_result(name, result)
 
+    def _left(self, name: str, ended_by: str) -> TaskResult:
+        task = self.tasks.get(name)
+        needs = [need for need in map(self.tasks.find, task.dependencies) if need is not None]
+        unfinished = [need for need in needs if need.status is not TaskStatus.DONE]
+        return result_of_left(task, unfinished, ended_by=ended_by)
+
     def _over(self, left: Sequence[str]) -> list[Task]:
-        """What is over and not done, among the results and among what the rest waits for."""
-        waited_for = (need for name in left for need in self.tasks.get(name).dependencies)
-        found = (self.tasks.find(name) for name in dict.fromkeys((*self._results, *waited_for)))
+        """What is over and not done, among the results and among what the rest waits for, directly or not."""
+        names = dict.fromkeys((*self._results, *left))
+        waiting = list(names)
+        while waiting:
+            task = self.tasks.find(waiting.pop())
+            new = [need for need in task.dependencies if need not in names] if task is not None else []
+            names.update(dict.fromkeys(new))
+            waiting += new
+        found = (self.tasks.find(name) for name in names)
         return [task for task in found if task is not None and can_be_reopened(task)]

@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,10 +22,11 @@ from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.options import asked_apart
 from ralph.interfaces.cli.terminal import look_for
 from ralph.interfaces.cli.trust_question import require_trust, tell_unmarked
-from ralph.operations.runs.start import OpenRun, open_run, task_results
+from ralph.operations.runs.start import OpenRun, open_run
 
 if TYPE_CHECKING:
-    from ralph.interfaces.cli.console.status_line import StatusLine
+    from ralph.domain.views.runs import RunLabel
+    from ralph.interfaces.cli.console.live_lines import LiveLines
     from ralph.operations.runs.start import Launch, Listener, RunResult
 
 TICK_SECONDS = 0.5
@@ -72,11 +72,11 @@ def _run_on_streams(
 ) -> RunResult:
     settings = launch.settings
     err_look = look_for(sys.stderr, settings.output)
-    status = None
+    status: LiveLines | None = None
     if err_look.live:
-        from ralph.interfaces.cli.console.status_line import StatusLine
+        from ralph.interfaces.cli.console.live_lines import LiveLines
 
-        status = StatusLine(sys.stderr, err_look)
+        status = LiveLines(sys.stderr, err_look)
     console = Console(
         sys.stdout,
         sys.stderr,
@@ -100,25 +100,21 @@ def _run_on_streams(
 
         shown.append(JsonLines(sys.stdout))
 
-    def listeners_for(title: str) -> Sequence[Listener]:
-        """For a run that is part of this one: its lines name it, its agent's words are only in the logs."""
-        from ralph.interfaces.cli.console.outlet import with_prefix
+    said: set[str] = set()
 
-        part = Console(
-            with_prefix(sys.stdout, f"[{title}] "),
-            with_prefix(sys.stderr, f"[{title}] "),
-            replace(err_look, live=False),
-            verbose=verbose,
-            stream_agent_output=False,
-            json_lines=json_lines,
-            is_part=True,
-            margin=len(title) + 3,
+    def listeners_for(label: RunLabel) -> Sequence[Listener]:
+        """For a run that is part of this one: its lines name it, its agent's words are only in the logs."""
+        from ralph.interfaces.cli.console.parts import console_of_part
+
+        line = status.part(label) if status is not None else None
+        part = console_of_part(
+            label, sys.stdout, sys.stderr, err_look, verbose=verbose, said=said, status=line
         )
         if not json_lines:
             return [part]
         from ralph.interfaces.cli.console.json_lines import JsonLines
 
-        return [part, JsonLines(sys.stdout, task=title)]
+        return [part, JsonLines(sys.stdout, task=label.task)]
 
     gc.freeze()  # what is loaded so far stays
     gc.set_threshold(GARBAGE_THRESHOLD)
@@ -139,25 +135,11 @@ def _place_of(launch: Launch) -> str:
         return str(place)
 
 
-def print_results(launch: Launch) -> None:
-    """What became of each task, after a ``ralph work``; nothing for other runs."""
-    from ralph.interfaces.cli.table import Column, table_lines
-
-    if results := task_results(launch):
-        titles = (("task", 0), ("result", 0), ("iterations", 1), ("sent back", 2), ("why", 0))
-        rows = [
-            (one.task, one.word, str(one.iterations), str(one.rejections), one.reason.partition("\n")[0])
-            for one in results
-        ]
-        lines = table_lines([Column(title, rank) for title, rank in titles], rows, sys.stderr)
-        print("", *lines, sep="\n", file=sys.stderr)
-
-
 async def _run(
     launch: Launch,
     listeners: Sequence[Listener],
-    status: StatusLine | None,
-    listeners_for: Callable[[str], Sequence[Listener]],
+    status: LiveLines | None,
+    listeners_for: Callable[[RunLabel], Sequence[Listener]],
 ) -> RunResult:
     async with open_run(launch, listeners, complain=_complain, listeners_for=listeners_for) as run:
         with _signals(run):
@@ -186,7 +168,7 @@ def _signals(run: OpenRun) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-async def _tick(status: StatusLine) -> None:
+async def _tick(status: LiveLines) -> None:
     while True:
         await asyncio.sleep(TICK_SECONDS)
         status.tick()

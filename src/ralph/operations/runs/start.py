@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ralph.adapters.control.run_control import RunControl
     from ralph.config.loading import Loaded
     from ralph.config.root import Root
-    from ralph.domain.tasks.work_result import TaskResult
+    from ralph.domain.views.runs import RunLabel
     from ralph.engine.loop import RunResult as RunResult
     from ralph.engine.recording import Listener as Listener
     from ralph.wiring.kit import Kit
@@ -206,9 +206,9 @@ async def open_run(
     listeners: Sequence[Listener],
     *,
     complain: Callable[[str], None],
-    listeners_for: Callable[[str], Sequence[Listener]],
+    listeners_for: Callable[[RunLabel], Sequence[Listener]],
 ) -> AsyncIterator[OpenRun]:
-    """``listeners_for`` gives the listeners of a run that is part of this one, by its title."""
+    """``listeners_for`` gives the listeners of a run that is part of this one."""
     from ralph.adapters.clock import SystemClock
     from ralph.adapters.control.run_control import RunControl
     from ralph.wiring import assembly
@@ -230,10 +230,3 @@ def has_parts(launch: Launch) -> bool:
     from ralph.wiring.launch import Driven
 
     return isinstance(launch.composition, Driven)
-
-
-def task_results(launch: Launch) -> Sequence[TaskResult]:
-    """The results of a `ralph work`, by task; none for other runs."""
-    from ralph.wiring.runs.work_run import WorkComposition
-
-    return launch.composition.results if isinstance(launch.composition, WorkComposition) else ()

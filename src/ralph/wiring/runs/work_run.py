@@ -13,6 +13,7 @@ from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.database import Statement
 from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
 from ralph.adapters.storage.task_demands import demands_of_tasks
+from ralph.adapters.storage.task_names import require_tasks
 from ralph.adapters.storage.task_watch import TaskWatch
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.fast_forward import FastForward
@@ -26,7 +27,7 @@ from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task
-from ralph.domain.tasks.work_result import TaskResult
+from ralph.domain.views.runs import RunLabel
 from ralph.engine.loop import RunResult
 from ralph.engine.proof.sightings import Sightings
 from ralph.engine.recording import Listener
@@ -53,7 +54,6 @@ class WorkComposition:
     max_parallel: int
     target: str  # the branch that finished work is merged into
     pipeline: Pipeline
-    results: list[TaskResult] = field(default_factory=list, compare=False)  # as tasks end
 
     def arguments(self) -> Mapping[str, object]:
         return {"tasks": list(self.tasks), "maxParallel": self.max_parallel, "target": self.target}
@@ -114,17 +114,11 @@ class WorkComposition:
             clock=kit.clock,
             control=kit.control,
             publish=kit.publish,
-            report=self.results.append,
         )
 
 
 def _known(store: TaskStore, tasks: Sequence[str]) -> tuple[str, ...]:
     """As the store spells them; raises UsageError for one that is not there."""
-    if not tasks and not store.count():
-        message = "there are no tasks here yet"
-        raise UsageError(
-            message, hint="make one with `ralph task create`, or many with `ralph task add -f FILE`"
-        )
     return tuple(dict.fromkeys(store.get(name).id for name in tasks))
 
 
@@ -186,7 +180,7 @@ class RunsOfTasks:
         async with open_run(
             launch,
             PartControl(kit.clock, kit.control),
-            [listen, kit.meter, self._pass_on, *kit.listeners_for(task.id)],
+            [listen, kit.meter, self._pass_on, *kit.listeners_for(RunLabel(task.title, task.id))],
             complain=kit.complain,
         ) as part:
             self.store.claim(task.id, run_id=part.record.run_id, at=kit.clock.now())
@@ -236,6 +230,8 @@ def prepare_work(
         raise ConfigError(
             message, hint="run `git init` there and make a first commit: each task gets a branch"
         )
+    if not resumes:  # a task that was removed since it was begun is told by the run
+        require_tasks(root.state / STATE_FOLDER, tasks)
     return Launch(
         profile=load_profile("verified"),
         loaded=loaded,

@@ -187,6 +187,9 @@ def test_what_the_agent_said_instead_is_told() -> None:
     report = AgentReport(text="x", tags=(Tag("response", "finished"),))
     decision = decide(evidence(report=report), Rules(), now=NOW)
     assert decision == Continue("the agent did not say DONE (it said <response>finished</response>)")
+    decision = decide(evidence(report=report), Rules(), now=NOW, promise="TESTED")
+    said = "(it said <response>finished</response>)"
+    assert decision == Continue(f"the agent did not say <promise>TESTED</promise> {said}")
 
 
 faults = st.one_of(

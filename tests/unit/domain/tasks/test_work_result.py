@@ -10,7 +10,13 @@ from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.history import StageRecord
 from ralph.domain.tasks.statistics import figures, spark
-from ralph.domain.tasks.work_result import TaskResult, outcome_of, reason_of
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tasks.work_result import TaskResult, outcome_of, reason_of, result_of_left
+
+
+def task(name: str, status: TaskStatus = TaskStatus.OPEN) -> Task:
+    return Task(id=name, title=f"Do {name}", status=status)
+
 
 DONE = TaskResult("A", Outcome.COMPLETED, "merged")
 FAILED = TaskResult("B", Outcome.FAILED, "no")
@@ -44,12 +50,40 @@ def test_the_outcome_of_all_follows_from_each(
 
 
 def test_the_reason_counts_and_names_what_was_not_begun() -> None:
-    told = reason_of([DONE, FAILED, FAILED], left=["B", "X", "Y"])
+    left = [result_of_left(task(name), [], ended_by="stopped by the user") for name in "XY"]
+    told = reason_of([DONE, FAILED, FAILED], left=left)
     assert told == "1 done; 2 failed; 2 not begun: X, Y"
-    assert reason_of([], left=[]) == "nothing was ready"
-    assert reason_of([STOPPED], left=["D"]) == "1 stopped"
+    assert reason_of([]) == "no task is left to do"
+    assert reason_of([], left=left[:1]) == "stopped by the user"
+    assert reason_of([STOPPED]) == "1 stopped"
     cancelled = TaskResult("E", Outcome.CANCELLED, "cancelled by the user")
-    assert reason_of([STOPPED, cancelled], left=["D"]) == "1 stopped; 1 cancelled"
+    assert reason_of([STOPPED, cancelled]) == "1 stopped; 1 cancelled"
+
+
+FAILED_BEFORE = task("A", TaskStatus.FAILED)
+CANCELLED_BEFORE = task("B", TaskStatus.CANCELLED)
+STILL_OPEN = task("C", TaskStatus.OPEN)
+
+
+@pytest.mark.parametrize(
+    ("needs", "ended_by", "word", "why"),
+    [
+        ([FAILED_BEFORE], "", "blocked", "waits for A, which failed"),
+        ([CANCELLED_BEFORE], "", "blocked", "waits for B, which was cancelled"),
+        ([STILL_OPEN, FAILED_BEFORE], "budget reached", "blocked", "waits for A, which failed"),
+        ([STILL_OPEN], "budget reached", "waiting", "waits for C"),
+        ([], "budget reached", "not begun", "budget reached"),
+        ([], "", "not begun", "another run works on it"),
+    ],
+)
+def test_what_was_left_says_why_and_is_never_done(
+    needs: list[Task], ended_by: str, word: str, why: str
+) -> None:
+    left = result_of_left(task("X"), needs, ended_by=ended_by)
+
+    assert (left.word, left.reason, left.is_begun) == (word, why, False)
+    assert outcome_of([left], left=["X"], is_stopped=False) is Outcome.WAITING
+    assert word in reason_of([DONE], left=[left])
 
 
 def test_a_part_ends_with_the_whole() -> None:

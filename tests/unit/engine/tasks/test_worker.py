@@ -83,7 +83,7 @@ def test_what_another_process_works_on_is_left_to_it() -> None:
 def test_nothing_is_ready() -> None:
     world, result = work(task("A", status=DONE))
     assert not world.runs.began
-    assert (result.outcome, result.reason) == (Outcome.COMPLETED, "nothing was ready")
+    assert (result.outcome, result.reason) == (Outcome.COMPLETED, "no task is left to do")
 
 
 # --- after a crash ---
@@ -202,7 +202,7 @@ def test_a_task_that_is_cancelled_while_it_is_worked_on_stays_so() -> None:
 
     world, result = work(task("A"), task("B"), scripts={"A": cancel_meanwhile})
     assert world.reported[0].outcome is Outcome.CANCELLED
-    assert not world.reported[0].is_stopped
+    assert world.reported[0].result == "cancelled"
     assert world.branch.merged == ["B"]
     assert result.reason == "1 cancelled; 1 done"
 
@@ -267,7 +267,7 @@ def test_one_that_was_sent_back_is_not_begun_again_after_a_stop() -> None:
 
     world, result = work(task("A"), prepare=prepare)
     assert world.runs.began == ["A"]
-    assert world.reported[0].word == "stopped"
+    assert world.reported[0].result == "stopped"
     assert world.status("A") is OPEN
     assert result.outcome is Outcome.CANCELLED
 

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.loop.events import IterationEnded, LoopEvent, RunEnded, Warned
+from ralph.domain.loop.events import IterationEnded, LoopEvent, RunEnded, TaskReported, Warned
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.history import TaskEvent
 from ralph.domain.tasks.pipeline import Merged, MergeResult, Pipeline, Unverified
 from ralph.domain.tasks.task import Task, TaskStatus, count_iteration
-from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.loop import RunResult
 from ralph.engine.recording import Listener
 from ralph.engine.stop_token import StopToken
@@ -206,7 +205,7 @@ class Runs:
             self.under_way -= 1
         spent(Spend(cost_usd=1.0))
         if outcome is not None:
-            return RunResult(outcome, "as the script says", LoopState())
+            return RunResult(outcome, "as the script says", LoopState(spend=Spend(cost_usd=1.0)))
         listen(IterationEnded(1, 1, "accept", "", claimed=True, proven=True, spend=Spend(), seconds=1.0), 0.0)
         self.world.tasks.change(
             task.id,
@@ -215,7 +214,7 @@ class Runs:
             ),
             at=0.0,
         )
-        return RunResult(Outcome.COMPLETED, "accepted", LoopState())
+        return RunResult(Outcome.COMPLETED, "accepted", LoopState(spend=Spend(cost_usd=1.0)))
 
 
 class World:
@@ -232,7 +231,7 @@ class World:
         self.clock = FakeClock()
         self.journal = MemoryJournal()
         self.events: list[LoopEvent] = []
-        self.reported: list[TaskResult] = []
+        self.reported: list[TaskReported] = []
         self.has_reported = asyncio.Event()
         self.wrong: Callable[[Task], str] = lambda task: ""  # what the check of a merged tree finds
 
@@ -274,13 +273,14 @@ class World:
             journal=self.journal,
             clock=self.clock,
             control=self.control,
-            publish=self.events.append,
-            report=self._report,
+            publish=self._publish,
         ).run()
 
-    def _report(self, result: TaskResult) -> None:
-        self.reported.append(result)
-        self.has_reported.set()
+    def _publish(self, event: LoopEvent) -> None:
+        self.events.append(event)
+        if isinstance(event, TaskReported):
+            self.reported.append(event)
+            self.has_reported.set()
 
     @property
     def warnings(self) -> list[str]:

@@ -50,7 +50,7 @@ def command(
 ) -> int:
     from ralph.config.root import find_root
     from ralph.domain.views.runs import RunState
-    from ralph.interfaces.cli.console_run import print_results, run_on_console
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.operations.runs.resume import prepare_resume
 
@@ -62,6 +62,4 @@ def command(
     for difference in resumed.changed:
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
     result = run_on_console(resumed.launch, verbose=verbose, json_lines=as_json)
-    if not as_json:
-        print_results(resumed.launch)
     return exit_code_of(result.outcome)

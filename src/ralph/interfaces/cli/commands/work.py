@@ -73,7 +73,7 @@ def command(
     max_iterations: int | None,
 ) -> int:
     from ralph.config.root import find_root
-    from ralph.interfaces.cli.console_run import print_results, run_on_console
+    from ralph.interfaces.cli.console_run import run_on_console
     from ralph.interfaces.cli.exit_codes import exit_code_of
     from ralph.operations.runs.start import prepare_work_run
 
@@ -84,6 +84,4 @@ def command(
         flags.append((("profiles", "verified", "maximumIterations"), max_iterations, "--max-iterations"))
     launch = prepare_work_run(load_with(sources, flags), root, tasks)
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
-    if not as_json:
-        print_results(launch)
     return exit_code_of(result.outcome)

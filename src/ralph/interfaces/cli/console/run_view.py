@@ -28,6 +28,7 @@ from ralph.domain.loop.events import (
     RunUnpaused,
     Steered,
     StopRequested,
+    TaskReported,
     Warned,
 )
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -38,7 +39,7 @@ from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.closing import Closing, closing_figures
-from ralph.domain.views.decisions import Tone, describe_decision, describe_verdict
+from ralph.domain.views.decisions import Tone, describe_decision, describe_verdict, stage_count
 from ralph.interfaces.cli.console.agent_view import SESSION_ENDED, AgentView
 from ralph.interfaces.cli.console.outlet import Outlet
 from ralph.interfaces.cli.folding import fold
@@ -55,6 +56,7 @@ from ralph.interfaces.cli.terminal import (
 
 if TYPE_CHECKING:
     from ralph.interfaces.cli.console.status_line import StatusLine
+    from ralph.interfaces.cli.console.task_table import TaskTable
 
 STOP_MESSAGE = "Received signal, shutting down..."
 STOP_HINT = "   The current step finishes first; press Ctrl-C again to end it now."
@@ -132,6 +134,8 @@ class Console:
         self._claims: tuple[str, ...] = ()
         self._is_proof_changed = False
         self._accept_reason = ""
+        self._screen = err
+        self._tasks: TaskTable | None = None  # of a `ralph work`
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
             RunStarted: self._run_started,
             IterationStarted: self._iteration_started,
@@ -150,6 +154,7 @@ class Console:
             Steered: self._steered,
             StopRequested: self._stop_requested,
             Warned: self._warned,
+            TaskReported: self._task_reported,
             RunEnded: self._run_ended,
         }
 
@@ -246,7 +251,8 @@ class Console:
         count = f"{event.iteration}/{event.maximum}" if event.maximum is not None else str(event.iteration)
         title = f"Iteration {count}"
         if event.role:
-            title += f" {self._marks.dot} {event.role} {self._marks.dot} {event.assignment}"
+            stage = stage_count(event.role, event.used, event.limit) if event.limit else event.role
+            title += f" {self._marks.dot} {stage} {self._marks.dot} {event.assignment}"
         if event.attempt > 1:
             title += f" (attempt {event.attempt})"
         shown = len(event.prompt)
@@ -469,6 +475,17 @@ class Console:
         message = clean_line(event.message)
         return [self._dim(message) if event.mild else self._odd(message)]
 
+    def _task_reported(self, event: TaskReported) -> list[str]:
+        from ralph.interfaces.cli.console.task_table import TaskTable, reported
+
+        if self._tasks is None:
+            self._tasks = TaskTable(self._screen, self._look)
+        self._tasks.add(event)
+        if not event.is_begun:
+            return []  # the table has it
+        say = {Outcome.COMPLETED: self._good, Outcome.WAITING: self._odd, Outcome.CANCELLED: self._odd}
+        return [f"[{clean_line(event.task)}] {say.get(event.outcome, self._bad)(reported(event))}"]
+
     def _run_ended(self, event: RunEnded) -> list[str]:
         if self._started is None and event.outcome is Outcome.FAILED:
             return []  # it never began: whoever wanted it is told why
@@ -487,7 +504,8 @@ class Console:
                 title = self._odd(f"Cancelled: {reason}", self._marks.stop)
             case Outcome.FAILED:
                 title = self._bad(f"Failed: {reason}")
-        lines = ["", title, f"   {closing_figures(event)}"]
+        table = self._tasks.lines() if self._tasks is not None else []
+        lines = [*table, "", title, f"   {closing_figures(event)}"]
         started = None if self._is_part else self._started
         policy = started.proof if started is not None and event.outcome is Outcome.COMPLETED else None
         caveat = policy.caveat if policy is not None else ""

@@ -29,6 +29,7 @@ from ralph.domain.loop.events import (
 )
 from ralph.domain.text.figures import money, plural, whole_duration
 from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.decisions import stage_count
 from ralph.domain.views.quota import quota_line
 from ralph.interfaces.cli.console.outlet import Outlet
 from ralph.interfaces.cli.terminal import Look, Timestamps, colors_of, fit, marks_of, terminal_width
@@ -88,6 +89,8 @@ class StatusLine:
                 self._iteration = f"iteration {event.iteration}" + (
                     f"/{event.maximum}" if event.maximum else ""
                 )
+                if event.role and event.limit:  # a part of the work has a limit of its own
+                    self._iteration = clean_line(stage_count(event.role, event.used, event.limit))
                 self._iteration_at = at
                 self._is_between = False
                 self._begin("", at)
