@@ -47,7 +47,8 @@ def test_a_task_goes_through_its_roles_and_is_merged(tasks: TaskProject) -> None
     assert not tasks.worktree().exists()
     assert "[T-1] " in told
     (row,) = [line for line in told.splitlines() if line.startswith("T-1 ")]
-    assert row.split()[1:4] == ["done", "4", "0"]
+    assert row.split()[1] == "done"
+    assert "  4           0          " in row
 
 
 def test_a_task_whose_verification_held_before_any_work_is_told(tasks: TaskProject) -> None:
@@ -463,15 +464,13 @@ def test_tasks_side_by_side_are_sent_to_their_own_logs(tasks: TaskProject) -> No
 
 
 def test_one_that_waits_for_a_cancelled_one_says_so(tasks: TaskProject) -> None:
-    tasks.tasks(
-        {"id": "A"}, {"id": "B", "dependencies": ["A"]}, {"id": "C", "dependencies": ["B"]}
-    )
+    tasks.tasks({"id": "A"}, {"id": "B", "dependencies": ["A"]}, {"id": "C", "dependencies": ["B"]})
     tasks.project.ralph("cancel", "A", check=0)
 
     assert "`ralph task retry A`, then `ralph work`" in tasks.work(check=5)
     assert "`ralph task retry A`, then `ralph work`" in tasks.work("B", check=5)
     assert "`ralph task retry A`, then `ralph work`" in tasks.work("C", check=5)
-    assert "A: before this run: cancelled by the user" in tasks.work("A", check=1)
+    assert "before this run: cancelled by the user" in tasks.work("A", check=1)
 
 
 def test_a_rejection_is_on_record_with_its_reason(tasks: TaskProject) -> None:

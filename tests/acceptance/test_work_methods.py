@@ -232,7 +232,7 @@ def test_a_template_is_a_command(tasks: TaskProject) -> None:
     tasks.commit("make")
     coder(tasks, "external", template="make")
 
-    assert "verification of coder: make test" in tasks.work(check=0)
+    assert "verification of coder: make test" in tasks.work("--verbose", check=0)
 
 
 METHOD = """

@@ -47,13 +47,37 @@ def test_status_names_the_task_its_role_and_the_last_verification(tasks: TaskPro
     assert "T-1 coder" in shown
     assert "passed: external" in shown
     assert (run["task"], run["role"]) == ("T-1", "coder")
+    assert run["title"]
+    assert run["title"] in shown
+
+
+def test_afterwards_the_last_run_is_the_whole_and_a_task_names_its_own(tasks: TaskProject) -> None:
+    tasks.verified("test -f T-1.txt")
+    told = tasks.work(check=0)
+    ((whole,),) = tasks.project.rows("SELECT id FROM runs WHERE parent_id = ''")
+    ((part,),) = tasks.project.rows("SELECT id FROM runs WHERE parent_id <> ''")
+
+    assert "[T-1] ✅ coder 1 of 15: accepted: the agent gave its promise and" in told
+    assert "[T-1] ✅ done: merged as" in told
+    logs = tasks.project.ralph("logs", check=0).stdout
+    assert logs.startswith(f"ralph run {whole}\n")
+    assert [line for line in told.splitlines() if line.startswith("[T-1] ")] == [
+        line for line in logs.splitlines() if line.startswith("[T-1] ")
+    ]
+    data = json.loads(tasks.project.ralph("show", "--json", check=0).stdout)
+    assert (data["run"]["id"], [one["run"]["id"] for one in data["tasks"]]) == (whole, [part])
+    assert [one["decision"] for one in data["tasks"][0]["iterations"]] == ["accept"]
+    assert tasks.project.ralph("logs", "t-1", check=0).stdout.startswith(f"ralph run {part}\n")
+
+    assert "did you mean T-1?" in tasks.work("T-11", check=2)
+    assert tasks.project.rows("SELECT count(*) FROM runs") == [(2,)]
 
 
 def test_a_verification_is_not_called_a_guardrail(tasks: TaskProject) -> None:
     tasks.settings(others={"guardrails": [{"command": "true"}]})
     tasks.verified("test -f T-1.txt")
 
-    told = tasks.work(check=0)
+    told = tasks.work("--verbose", check=0)
 
     assert "Verification passed: external" in told
     assert "Guardrail passed: true" in told

@@ -18,11 +18,11 @@ from ralph.adapters.storage.places import located
 from ralph.domain.holder import Owner
 from ralph.domain.proof.policy import ProofPolicy
 from ralph.domain.views.quota import quota_in
-from ralph.domain.views.runs import LastCheck, RunView, is_alive, last_check_of, sort_runs, state_of
+from ralph.domain.views.runs import LastCheck, RunView, is_alive, label_of, last_check_of, sort_runs, state_of
 from ralph.errors import StoreError
 
 if TYPE_CHECKING:
-    from ralph.domain.views.runs import FeedEvent
+    from ralph.domain.views.runs import FeedEvent, RunLabel
 
 BUSY_TIMEOUT = 5.0
 PAGE = 100
@@ -118,6 +118,29 @@ class RunReader:
         """Newest first."""
         return [row[0] for row in self.query("SELECT id FROM runs ORDER BY started_at DESC, id DESC")]
 
+    def newest(self) -> str | None:
+        """The newest run that is not part of another one here."""
+        part = "WHERE parent_id NOT IN (SELECT id FROM runs)" if self._has_owners else ""
+        row = self._one_or_none(f"SELECT id FROM runs {part} ORDER BY started_at DESC, id DESC LIMIT 1")  # noqa: S608
+        return None if row is None else str(row[0])
+
+    def tasks_of(self, run_id: str) -> list[tuple[str, RunLabel]]:
+        """The runs of the tasks that it worked on, in the order in which they began."""
+        if not self._has_owners:
+            return []
+        rows = self.query("SELECT id, options FROM runs WHERE parent_id = ? ORDER BY started_at, id", run_id)
+        labels = [(str(name), label_of(_object(options))) for name, options in rows]
+        return [(name, label) for name, label in labels if label.task]
+
+    def newest_of_task(self, task: str) -> str | None:
+        """The newest run that worked on this task."""
+        rows = self.query(
+            "SELECT id, options FROM runs WHERE profile = 'verified' ORDER BY started_at DESC, id DESC"
+        )
+        wanted = task.casefold()
+        found = (str(name) for name, text in rows if str(_object(text).get("task", "")).casefold() == wanted)
+        return next(found, None)
+
     def runs(self, *, here: Owner, started_of: StartedOf, limit: int | None = None) -> list[RunView]:
         """Live ones first, then the newest. Costs the same for any number of events."""
         live = self._live_ids(here, started_of)
@@ -203,6 +226,7 @@ class RunReader:
             concerns=tuple(concern for concern in _list(state.get("concerns")) if isinstance(concern, str)),
             parent_id=row.parent_id,
             task=str(options.get("task") or ""),
+            title=label_of(options).title,
             role=str(begun[3]) if begun is not None else "",
             cost_is_partial=spend.get("is_partly_unknown") is True,
             proof=_policy(_dict(options.get("proof"))),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ralph.domain.loop.asks import Ask
 
 LAST = "last"
-"""The newest run, wherever a command takes a run."""
+"""The newest run that is not part of another, wherever a command takes a run."""
 LONGEST = 200  # characters of a label
 
 
@@ -77,6 +77,7 @@ class RunView:
     concerns: tuple[str, ...] = ()
     parent_id: str = ""
     task: str = ""  # the task it works on, if any
+    title: str = ""  # what it was asked to do, in a line, if that is known without its prompts
     role: str = ""  # of the newest iteration
     cost_is_partial: bool = False  # it cost at least this: part of it has no known price
     proof: ProofPolicy | None = (
@@ -144,9 +145,7 @@ def sort_runs(runs: Iterable[RunView], *, limit: int | None = None) -> list[RunV
 
 
 def match_runs(reference: str, newest_first: Sequence[str]) -> list[str]:
-    """The names that ``reference`` may mean: LAST, a whole name, or the beginning or end of one."""
-    if reference == LAST:
-        return list(newest_first[:1])
+    """The names that ``reference`` may mean: a whole name, or the beginning or end of one."""
     if reference in newest_first:
         return [reference]
     if not reference:

@@ -16,6 +16,7 @@ from ralph.operations.runs.files import RunFiles
 
 if TYPE_CHECKING:
     from ralph.domain.loop.events import LoopEvent
+    from ralph.domain.views.runs import RunLabel
 
 SHOWN_CANDIDATES = 10
 MAX_RECEIPT = 64 * 1024 * 1024
@@ -56,13 +57,18 @@ class RunRecord:
         return self._reader.run(run_id, here=this_process(), started_of=started_of)
 
     def find(self, reference: str) -> str:
-        """The run that ``reference`` (an id, its beginning or end, or ``last``) names. Raises UsageError with candidates."""
+        """The run that ``reference`` names: an id, its beginning or end, ``last``, or a task, whose newest run it means.
+        Raises UsageError with candidates."""
         names = self._reader.ids()
         if not names:
             raise _no_runs()
+        if reference == LAST and (newest := self._reader.newest()) is not None:
+            return newest
         found = match_runs(reference, names)
         if len(found) == 1:
             return found[0]
+        if not found and (of_task := self._reader.newest_of_task(reference)) is not None:
+            return of_task
         shown = [clean_line(name) for name in (found or names)[:SHOWN_CANDIDATES]]
         more = " …" if len(found or names) > len(shown) else ""
         if found:
@@ -78,6 +84,10 @@ class RunRecord:
             message = f"run {clean_line(run_id)} has just been removed"
             raise UsageError(message)
         return view
+
+    def tasks_of(self, run_id: str) -> list[tuple[str, RunLabel]]:
+        """The runs of the tasks that a `ralph work` worked on, in the order in which they began."""
+        return self._reader.tasks_of(run_id)
 
     def events(self, run_id: str, *, after: int = 0, iteration: int | None = None) -> Iterator[RecordedEvent]:
         """The events recorded so far, in order."""

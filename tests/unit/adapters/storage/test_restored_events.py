@@ -102,7 +102,9 @@ EVENTS: list[LoopEvent] = [
     Steered("look at the parser"),
     StopRequested(now=True),
     Warned("careful"),
-    TaskReported("T-1", "Add a sum", Outcome.WAITING, "blocked", "waits for T-0", 2, 1, SPEND, 3.0, is_begun=False),
+    TaskReported(
+        "T-1", "Add a sum", Outcome.WAITING, "blocked", "waits for T-0", 2, 1, SPEND, 3.0, is_begun=False
+    ),
     RunEnded(Outcome.COMPLETED, "done", 2, SPEND, 3.0, ("a concern",), "a hint"),
 ]
 

@@ -88,7 +88,6 @@ def test_live_runs_come_first_and_are_never_left_out() -> None:
 @pytest.mark.parametrize(
     ("reference", "found"),
     [
-        ("last", ["20250102-b"]),
         ("20250101-a", ["20250101-a"]),
         ("20250102", ["20250102-b"]),
         ("-a", ["20250101-a"]),
@@ -103,10 +102,6 @@ def test_a_run_is_meant_by_its_beginning_or_its_end(reference: str, found: list[
 
 def test_a_whole_name_means_itself_even_if_others_begin_with_it() -> None:
     assert match_runs("run-1", ["run-12", "run-1"]) == ["run-1"]
-
-
-def test_last_means_nothing_where_nothing_ran() -> None:
-    assert match_runs("last", []) == []
 
 
 def test_pruning_keeps_the_newest_and_whatever_is_alive() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import heapq
 import io
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ralph.domain.loop.events import RunStarted
 from ralph.domain.text.figures import plural
-from ralph.domain.views.runs import LAST, RunState, reason_of
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.runs import LAST, RunLabel, RunState, reason_of
 from ralph.errors import UsageError
 from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
 
@@ -23,11 +27,13 @@ if TYPE_CHECKING:
     from ralph.interfaces.cli.console.outlet import Outlet
     from ralph.operations.runs.read import RunRecord
 
+Listener = Callable[["LoopEvent", float], None]
+
 EVERY = 0.2
 CHUNK = 256 * 1024
 
-HELP = """Show what happened in a run, as `ralph run` showed it. RUN is a run's name, its beginning or end, or
-`last` (the default).
+HELP = """Show what happened in a run, as `ralph run` showed it. RUN is a run's name, its beginning or end, `last` (the
+default), or a task, whose newest run it means. A `ralph work` is shown with all its tasks.
 
 \b
 Examples:
@@ -68,22 +74,35 @@ def _print_events(
 
     outlet = Outlet(sys.stdout)
     page = _Page(outlet, record.state_folder.parent, as_json=as_json)
-    seen = 0
-    found = False
+    seen: dict[str, int] = {}
     for _ in _looks(record, view, follow=follow):
-        for seq, at, event in record.events(view.id, after=seen, iteration=iteration):
-            seen, found = seq, True
-            if event is not None:
-                page.add(event, at)
+        parts = [(view.id, RunLabel()), *record.tasks_of(view.id)]
+        news = [_news(record, name, label, seen, iteration) for name, label in parts]
+        for _, at, event, label in heapq.merge(*news, key=itemgetter(0)):
+            page.add(event, at, label)
             if outlet.closed:
                 return
         page.print()
-    if iteration is not None and not found:
-        raise _no_iteration(view, iteration)
+    if iteration is not None and not seen:
+        raise no_iteration(record, view, iteration)
 
 
-def _no_iteration(view: RunView, iteration: int) -> UsageError:
+def _news(
+    record: RunRecord, run_id: str, label: RunLabel, seen: dict[str, int], iteration: int | None
+) -> Iterator[tuple[int, float, LoopEvent, RunLabel]]:
+    """What is new in one run. An iteration of a whole would be one of each task: only its own count."""
+    if iteration is not None and label.task:
+        return
+    for seq, at, event in record.events(run_id, after=seen.get(run_id, 0), iteration=iteration):
+        seen[run_id] = seq
+        if event is not None:
+            yield seq, at, event, label
+
+
+def no_iteration(record: RunRecord, view: RunView, iteration: int) -> UsageError:
     hint = f"it has {plural(view.iteration, 'iteration')}"
+    if tasks := [label.task for _, label in record.tasks_of(view.id)]:
+        hint = f"its tasks have iterations: name one instead of the run, such as {clean_line(tasks[0])}"
     return UsageError(f"run {view.id} has no iteration {iteration}", hint=hint)
 
 
@@ -94,12 +113,26 @@ class _Page:
         self._outlet = outlet
         self._buffer = io.StringIO()
         self._as_json = as_json
-        self._show = _json_listener(self._buffer) if as_json else _console(self._buffer, root)
+        self._root = root
+        self._shows: dict[str, Listener] = {}
+        self._said: set[str] = set()
 
-    def add(self, event: LoopEvent, at: float) -> None:
-        self._show(event, at)
+    def add(self, event: LoopEvent, at: float, label: RunLabel) -> None:
+        show = self._shows.get(label.task)
+        if show is None:
+            show = self._shows[label.task] = self._listener(label)
+        if isinstance(event, RunStarted) and not label.task:
+            self._said.update(event.notes)
+        show(event, at)
         if self._buffer.tell() > CHUNK:
             self.print()
+
+    def _listener(self, label: RunLabel) -> Listener:
+        if self._as_json:
+            from ralph.interfaces.cli.console.json_lines import JsonLines
+
+            return JsonLines(self._buffer, **({"task": label.task} if label.task else {}))
+        return _console(self._buffer, self._root, label, self._said)
 
     def print(self) -> None:
         text = self._buffer.getvalue()
@@ -113,13 +146,7 @@ class _Page:
             self._outlet.write(text)
 
 
-def _json_listener(out: io.StringIO) -> Callable[[LoopEvent, float], None]:
-    from ralph.interfaces.cli.console.json_lines import JsonLines
-
-    return JsonLines(out)
-
-
-def _console(out: io.StringIO, root: Path) -> Callable[[LoopEvent, float], None]:
+def _console(out: io.StringIO, root: Path, label: RunLabel, said: set[str]) -> Listener:
     """Both streams of a run go to stdout: here all of it is data."""
     from ralph.config.loading import inspect
     from ralph.config.schema import OutputSettings
@@ -129,7 +156,12 @@ def _console(out: io.StringIO, root: Path) -> Callable[[LoopEvent, float], None]
     # Settings that are wrong today must not hide what happened yesterday.
     settings = inspect(root, environ=os.environ).settings
     output = settings.output if settings is not None else OutputSettings()
-    return Console(out, out, look_for(sys.stdout, output), verbose=False, stream_agent_output=True)
+    look = look_for(sys.stdout, output)
+    if label.task:
+        from ralph.interfaces.cli.console.parts import console_of_part
+
+        return console_of_part(label, out, out, look, verbose=False, said=said)
+    return Console(out, out, look, verbose=False, stream_agent_output=True)
 
 
 def _looks(record: RunRecord, view: RunView, *, follow: bool) -> Iterator[None]:
@@ -156,15 +188,19 @@ def _looks(record: RunRecord, view: RunView, *, follow: bool) -> Iterator[None]:
 def _print_raw(record: RunRecord, view: RunView, iteration: int | None, *, follow: bool) -> None:
     from ralph.operations.runs.read import AgentLogs
 
-    logs = AgentLogs(record.state_folder, view.id, iteration=iteration, complain=_complain)
+    logs: dict[str, AgentLogs] = {}
     for _ in _looks(record, view, follow=follow):
-        for chunk in logs.new():
-            _write_raw(chunk)
+        tasks = record.tasks_of(view.id) if iteration is None else []
+        for name in (view.id, *(name for name, _ in tasks)):
+            if name not in logs:
+                logs[name] = AgentLogs(record.state_folder, name, iteration=iteration, complain=_complain)
+            for chunk in logs[name].new():
+                _write_raw(chunk)
         sys.stdout.flush()
-    if not logs.found:
+    if not any(log.found for log in logs.values()):
         if iteration is not None:
-            raise _no_iteration(view, iteration)
-        message = f"run {view.id} has no logs in {logs.folder}"
+            raise no_iteration(record, view, iteration)
+        message = f"run {view.id} has no logs in {logs[view.id].folder}"
         raise UsageError(message, hint="its agent was never started, or the files were removed")
 
 

@@ -11,7 +11,7 @@ from ralph.domain.views.runs import LAST
 from ralph.interfaces.cli.options import PATH, project_dir_option, state_folder
 
 HELP = """Write a report of RUN: the outcome, what was asked, each iteration, the checks with their receipts, what was
-changed, cost and time. RUN is a run's name, its beginning or end, or `last` (the default).
+changed, cost and time. RUN is a run's name, its beginning or end, `last` (the default), or a task.
 
 HTML is one page with nothing from outside. In a terminal it is written to a file; in a pipe, and with `-o -`, to
 standard output.

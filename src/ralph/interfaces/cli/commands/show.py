@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,6 @@ from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView, fold_iterations
 from ralph.domain.views.runs import LAST, RunView
-from ralph.errors import UsageError
 from ralph.interfaces.cli.commands.status import why
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
 from ralph.interfaces.cli.terminal import Look, colors_of, detect_look, marks_of
@@ -33,7 +32,8 @@ WORDS_LINES = 10
 LINE_CHARS = 400
 
 HELP = """Show each iteration of a run: the prompt, what the agent did, the checks, the decision and why. RUN is a
-run's name, its beginning or end, or `last` (the default).
+run's name, its beginning or end, `last` (the default), or a task, whose newest run it means. A `ralph work` is shown with
+all its tasks.
 
 \b
 Examples:
@@ -58,11 +58,16 @@ def command(run: str, iteration: int | None, as_json: bool, receipt: bool, proje
         if receipt:
             print_json(read_receipt(record.state_folder, view))
             return
-        iterations = _iterations(record, view, iteration)
+        shown = [(view, _iterations(record, view, iteration))]
+        if iteration is None:
+            parts = (record.run(name) for name, _ in record.tasks_of(view.id))
+            shown += [(part, _iterations(record, part, None)) for part in parts if part is not None]
         if as_json:
-            _print_json(view, iterations)
-        else:
-            _print_text(RunFiles(record.state_folder, view.id), view, iterations)
+            _print_json(shown)
+            return
+        for place, (each, iterations) in enumerate(shown):
+            print("\n" if place else "", end="")
+            _print_text(RunFiles(record.state_folder, each.id), each, iterations)
 
 
 def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationView]:
@@ -72,8 +77,9 @@ def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iter
         found = True
         yield seen
     if iteration is not None and not found:
-        message = f"run {view.id} has no iteration {iteration}"
-        raise UsageError(message, hint=f"it has {view.iteration}")
+        from ralph.interfaces.cli.commands.logs import no_iteration
+
+        raise no_iteration(record, view, iteration)
 
 
 def _print_text(files: RunFiles, view: RunView, iterations: Iterator[IterationView]) -> None:
@@ -85,13 +91,16 @@ def _print_text(files: RunFiles, view: RunView, iterations: Iterator[IterationVi
         print("\n".join(text.lines(iteration, live=live)))
 
 
-def _print_json(view: RunView, iterations: Iterator[IterationView]) -> None:
+def _print_json(shown: Sequence[tuple[RunView, Iterator[IterationView]]]) -> None:
+    """The runs of a whole's tasks are in it, each as it would be shown by itself."""
     import msgspec
 
-    record: dict[str, Any] = {
-        "run": asdict(view),
-        "iterations": [_without_kinds(msgspec.to_builtins(_data(each))) for each in iterations],
-    }
+    def data(view: RunView, iterations: Iterator[IterationView]) -> dict[str, Any]:
+        judged = [_without_kinds(msgspec.to_builtins(_data(each))) for each in iterations]
+        return {"run": asdict(view), "iterations": judged}
+
+    whole, *tasks = [data(view, iterations) for view, iterations in shown]
+    record = {**whole, "tasks": tasks}
     print(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 
@@ -128,6 +137,7 @@ def _run_lines(view: RunView, look: Look) -> list[str]:
     """The run itself, above its iterations."""
     colors, dot = colors_of(look), f" {marks_of(look).dot} "
     count = f"{view.iteration}/{view.maximum}" if view.maximum is not None else str(view.iteration)
+    name = f"{view.task} {view.title}".strip()
     facts = [f"profile {view.profile}", f"agent {view.agent}", f"iterations {count}"]
     if view.cost_usd is not None:
         facts.append(money(view.cost_usd, at_least=view.cost_is_partial))
@@ -136,7 +146,7 @@ def _run_lines(view: RunView, look: Look) -> list[str]:
     reason = why(view, view.active_at)
     proof = [f"  proof {clean_line(view.proof.words)}"] if view.proof is not None else []
     lines = [
-        f"{colors.bold}run {clean_line(view.id)}{colors.off}",
+        f"{colors.bold}run {clean_line(view.id)}{colors.off}{f'  {clean_line(name)}' if name else ''}",
         f"  {clean_line(dot.join(facts))}",
         f"  root {clean_line(view.root)}",
         *proof,
