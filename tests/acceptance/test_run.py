@@ -252,7 +252,7 @@ def test_no_commit_message_aborts_the_scm_tasks_with_an_error(project: Project) 
 
     ran = project.ralph("run", "-p", PROMPT, check=0)
 
-    assert "Completed with concerns" in ran.stderr
+    assert "Completed, with 1 warning" in ran.stderr
     assert "no commit message" in ran.stderr
     assert project.git("tag") == ""
 
@@ -318,7 +318,7 @@ def test_an_scm_command_that_hangs_is_ended(project: Project) -> None:
     )
     project.agent([{"say": DONE}])
     ran = project.ralph("run", "-p", PROMPT, check=0)
-    assert "Completed with concerns" in ran.stderr
+    assert "Completed, with 1 warning" in ran.stderr
     assert "longer than 0.3 s" in ran.stderr
 
 

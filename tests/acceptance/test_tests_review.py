@@ -253,7 +253,7 @@ def test_a_reviewer_that_cannot_answer_now_ends_the_run_and_only_the_judging_is_
     (here / "answer.sh").write_text(lines(spoken(f"<$tag>{json.dumps(YES)}</$tag>"), RESULT))
     ((run_id,),) = shop.rows("SELECT id FROM runs")
     said = shop.ralph("resume", run_id, check=0).stderr
-    assert "because the task demands it" in said.partition("Completed with concerns")[2]
+    assert "because the task demands it" in said.partition("Completed, with ")[2]
     assert (here / "launches").read_text() == "\n", "the work is not done again"
     view = json.loads(shop.ralph("show", "--json", check=0).stdout)
     assert view["run"]["cost_usd"] == pytest.approx(0.03), "the session, and two reviews"
@@ -295,7 +295,7 @@ def test_tests_without_which_the_old_proof_fails_are_accepted_if_the_task_demand
 
     assert code == 0, said
     for path in asked:
-        assert path in said.partition("Completed with concerns")[2]
+        assert path in said.partition("Completed, with ")[2]
 
 
 def test_an_old_proof_that_fails_because_of_changed_tests_is_denied_if_the_task_does_not_demand_them(

@@ -415,7 +415,7 @@ def test_a_task_without_a_spec_is_believed_with_a_warning(tasks: TaskProject) ->
     told = tasks.work(check=0)
 
     assert "has no completion spec: its promise is accepted without proof" in told
-    assert "Completed with concerns: 1 done" in told
+    assert "warning: 1 done" in told
     assert "T-1: accepted on its promise alone, because it has no completion spec" in told
     assert tasks.shown()["status"] == "done"
 

@@ -78,7 +78,7 @@ def test_a_commit_that_is_not_what_was_judged_is_denied(tasks: TaskProject) -> N
     said = tasks.work(check=1)
 
     assert "the commit is not what was judged: start.txt" in tasks.prompt("coder", 2)
-    assert "failed: commit" in said
+    assert "failing: commit" in said
     assert tasks.git("show", "main:start.txt") == "start"
 
 

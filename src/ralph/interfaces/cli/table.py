@@ -134,9 +134,12 @@ def _lines(
 
 
 def _fold(text: str, width: int) -> list[str]:
+    """Between words, unless one is longer than a line."""
     lines = []
     while display_width(text) > width > 1:
         piece = fit(text, width, ellipsis="")
+        if text[len(piece)] != " " and (space := piece.rfind(" ")) > 0:
+            piece = piece[:space]
         lines.append(piece)
-        text = text[len(piece) :]
+        text = text[len(piece) :].removeprefix(" ")
     return [*lines, fit(text, width, ellipsis="")]

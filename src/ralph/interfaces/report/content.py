@@ -57,7 +57,7 @@ class ReportContent:
         run = self.run
         match run.state:
             case RunState.COMPLETED if self.concerns:
-                return "Completed, with concerns"
+                return "Completed, with warnings"
             case RunState.INTERRUPTED:
                 return "Interrupted: its process ended before the run did"
             case RunState.RUNNING | RunState.PAUSED:

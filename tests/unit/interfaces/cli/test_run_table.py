@@ -107,4 +107,4 @@ def test_an_interrupted_run_says_that_its_process_is_gone() -> None:
 
 def test_concerns_are_counted() -> None:
     done = replace(RUN, state=RunState.COMPLETED, reason="done", concerns=("a", "b"))
-    assert why(done, NOW) == "done (with 2 concerns)"
+    assert why(done, NOW) == "done (with 2 warnings)"

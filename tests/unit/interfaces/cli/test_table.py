@@ -70,8 +70,8 @@ def test_what_folds_is_all_there() -> None:
     rows = [("agent.flags", '["--one", "--two", "--three", "--four"]', "default")]
     assert render_table(columns, rows, look=PLAIN, width=45) == [
         "setting      value                   source",
-        'agent.flags  ["--one", "--two", "--  default',
-        '             three", "--four"]',
+        'agent.flags  ["--one", "--two",      default',
+        '             "--three", "--four"]',
     ]
 
 

@@ -315,8 +315,8 @@ GOLDEN = [
     ),
     pytest.param(
         RunEnded(Outcome.COMPLETED, "done", 1, Spend(), 1, ("weak proof",), "look\nagain"),
-        "\n✅ Completed with concerns: done\n   iterations: 1, time: 1.0s\n   ⚠ weak proof\n   hint: look\n   again\n",
-        "\n[OK] Completed with concerns: done\n   iterations: 1, time: 1.0s\n   [WARN] weak proof\n   hint: look\n   again\n",
+        "\n✅ Completed, with 1 warning: done\n   iterations: 1, time: 1.0s\n   ⚠ weak proof\n   hint: look\n   again\n",
+        "\n[OK] Completed, with 1 warning: done\n   iterations: 1, time: 1.0s\n   [WARN] weak proof\n   hint: look\n   again\n",
         id="completed with concerns",
     ),
     pytest.param(
@@ -545,7 +545,7 @@ def test_a_reason_that_is_news_is_told() -> None:
     ("concerns", "reason", "title"),
     [
         ((), "claimed, 1 check passed", "✅ Completed"),
-        (("weak proof",), "claimed, 1 check passed", "✅ Completed with concerns"),
+        (("weak proof",), "claimed, 1 check passed", "✅ Completed, with 1 warning"),
         ((), "all tasks are done", "✅ Completed: all tasks are done"),
     ],
 )

@@ -159,7 +159,7 @@ def why(run: RunView, now: float) -> str:
     if run.live and run.waits_until is not None and run.state is RunState.WAITING:
         reason = f"{age(run.waits_until - now, ago=False)} left: {reason}"
     if run.state is RunState.COMPLETED and run.concerns:
-        reason += f" (with {plural(len(run.concerns), 'concern')})"
+        reason += f" (with {plural(len(run.concerns), 'warning')})"
     if caveat := caveat_of(run):
         reason += f" ({caveat})"
     return reason

@@ -134,7 +134,6 @@ class Console:
         self._claims: tuple[str, ...] = ()
         self._is_proof_changed = False
         self._accept_reason = ""
-        self._screen = err
         self._tasks: TaskTable | None = None  # of a `ralph work`
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
             RunStarted: self._run_started,
@@ -479,7 +478,7 @@ class Console:
         from ralph.interfaces.cli.console.task_table import TaskTable, reported
 
         if self._tasks is None:
-            self._tasks = TaskTable(self._screen, self._look)
+            self._tasks = TaskTable(self._terminal, self._look)
         self._tasks.add(event)
         if not event.is_begun:
             return []  # the table has it
@@ -493,7 +492,7 @@ class Console:
         reason = clean_line(event.reason)
         match event.outcome:
             case Outcome.COMPLETED:
-                concerns = " with concerns" if event.concerns else ""
+                concerns = f", with {plural(len(event.concerns), 'warning')}" if event.concerns else ""
                 why = "" if event.reason == self._accept_reason else f": {reason}"
                 title = self._good(f"Completed{concerns}{why}")
             case Outcome.EXHAUSTED:
@@ -509,7 +508,9 @@ class Console:
         started = None if self._is_part else self._started
         policy = started.proof if started is not None and event.outcome is Outcome.COMPLETED else None
         caveat = policy.caveat if policy is not None else ""
-        lines += ["   " + self._odd(clean_line(note)) for note in (caveat, *event.concerns) if note]
+        in_table = self._tasks.told if self._tasks is not None else ()
+        notes = (note for note in (caveat, *event.concerns) if note and note not in in_table)
+        lines += ["   " + self._odd(clean_line(note)) for note in notes]
         if started is not None:
             end = Closing(started=started, ended=event, allows=self._is_proof_changed, place=self._place)
             lines += [self._dim(f"   {clean_line(line)}") for line in end.lines]

@@ -38,10 +38,18 @@ class TaskLines(Console):
         *,
         title: str,
         said: set[str],
+        margin: int,
         status: PartLine | None = None,
     ) -> None:
         super().__init__(
-            out, err, look, verbose=False, stream_agent_output=False, status=status, is_part=True
+            out,
+            err,
+            look,
+            verbose=False,
+            stream_agent_output=False,
+            status=status,
+            is_part=True,
+            margin=margin,
         )
         self._title = title
         self._said = said

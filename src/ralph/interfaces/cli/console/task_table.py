@@ -35,6 +35,12 @@ class TaskTable:
     def add(self, task: TaskReported) -> None:
         self._tasks.append(task)
 
+    @property
+    def told(self) -> set[str]:
+        """What need not be said again below the table."""
+        left = (task for task in self._tasks if task.outcome is not Outcome.COMPLETED)
+        return {f"{task.task}: {task.reason}" for task in left if "\n" not in task.reason}
+
     def lines(self) -> list[str]:
         if not self._tasks:
             return []
