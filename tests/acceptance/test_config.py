@@ -212,7 +212,7 @@ def test_validate_lists_all_problems_and_warnings(project: Path) -> None:
             ' expected one of auto, always, never, found "sometimes"'
         ),
         "warning: .ralph/settings.json: agent.comand: unknown key, ignored; did you mean agent.command?",
-        "4 problems, 1 warning (.ralph/settings.json, .ralph/settings.local.json)",
+        "settings are not valid: 4 problems, 1 warning (.ralph/settings.json, .ralph/settings.local.json)",
     ]
 
 
@@ -220,7 +220,7 @@ def test_validate_names_a_file_that_is_no_json_as_found(project: Path) -> None:
     write(project, "{ oops")
     done = config(project, "validate")
     assert done.returncode == 2
-    assert done.stdout.splitlines()[-1] == "1 problem, 0 warnings (.ralph/settings.json)"
+    assert done.stdout.splitlines()[-1] == "settings are not valid: 1 problem (.ralph/settings.json)"
     assert json.loads(config(project, "validate", "--json").stdout)["files"] == [".ralph/settings.json"]
 
 
@@ -246,8 +246,8 @@ def test_validate_as_json_is_for_scripts(project: Path) -> None:
 def test_validate_warns_when_no_agent_is_set(tmp_path: Path) -> None:
     done = config(tmp_path, "validate")
     assert done.returncode == 0
-    assert "warning: agent.command: is not set; run `ralph init`" in done.stdout
-    assert "no settings file found" in done.stdout
+    assert "warning: agent.command: not set; choose an agent with `ralph init`" in done.stdout
+    assert "(no settings file here: all defaults)" in done.stdout
 
 
 def test_path_prints_where_the_settings_are_or_would_be(project: Path, tmp_path: Path) -> None:

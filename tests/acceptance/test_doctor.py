@@ -71,6 +71,11 @@ def test_the_table_says_the_same_to_people(project: Project) -> None:
 
     assert "2.1.325, logged in (configured)" in printed
     assert "Ready to run." in printed
+    project.settings()
+    assert (
+        "Ready to run with --agent; `ralph init` chooses an agent for good."
+        in doctor(project, check=0).stdout
+    )
 
 
 def test_a_configured_agent_that_is_not_logged_in_is_exit_4_with_the_way_out(project: Project) -> None:
@@ -216,7 +221,8 @@ def test_nothing_configured_and_nothing_installed_says_what_to_install(project: 
     assert "ralph init" in found["settings"]["advice"][0]
     printed = doctor(project, check=4).stdout
     assert "(configured)" not in printed
-    assert "Not ready to run: see agents" in printed
+    assert "ralph run --agent ./my-agent" in printed
+    assert "Not ready to run: see agents, or give --agent." in printed
 
 
 def test_what_a_program_says_cannot_reach_the_terminal_unchecked(project: Project) -> None:

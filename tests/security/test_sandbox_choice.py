@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from ralph.adapters.isolation.choice import Choice, open_sandbox, troubles
+from ralph.adapters.isolation.choice import Choice, look_at_all, open_sandbox
 from ralph.domain.sandbox.kind import AUTO, STRONGEST, SandboxKind
-from ralph.domain.sandbox.policy import SandboxPolicy
+from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.errors import AgentUnavailable, UsageError
 
 from .stand_ins import StandIns
@@ -127,9 +127,9 @@ def test_none_is_a_choice_and_a_word_nobody_knows_is_not(stand_ins: StandIns) ->
 
 def test_the_doctor_hears_about_every_kind(stand_ins: StandIns) -> None:
     stand_ins.install("srt")
-    found = asyncio.run(troubles(stand_ins.site(), IMAGE, stand_ins.runner()))
+    found = asyncio.run(look_at_all(stand_ins.site(), IMAGE, stand_ins.runner()))
     assert list(found) == [SandboxKind.SBX, SandboxKind.BWRAP, SandboxKind.CONTAINER, SandboxKind.SRT]
-    assert [kind for kind, trouble in found.items() if not trouble] == [SandboxKind.SRT]
+    assert [kind for kind, seen in found.items() if isinstance(seen, Guarantees)] == [SandboxKind.SRT]
 
 
 def test_each_kind_promises_only_what_it_keeps(stand_ins: StandIns) -> None:

@@ -589,9 +589,22 @@ def test_doctor_starts_nothing_of_an_untrusted_clone(clone: Path, hostile: objec
     found = json.loads(examined.stdout)["findings"]
     assert any(one["name"] == "trust" and "not trusted" in one["text"] for one in found)
     assert any(one["name"] == "git" for one in found)
+    assert any(one["text"].startswith("not examined: ") and one["health"] == "doubtful" for one in found)
     if "adapter" in json.dumps(hostile):
         ralph(clone, "doctor", RALPH_TRUST="1")
         assert has_run(clone)
+
+
+def test_doctor_says_who_asks_if_only_plans_do_and_what_a_sandbox_guarantees(clone: Path) -> None:
+    settings(clone, {"sandbox": {"kind": "none"}})
+    (clone / "claude").symlink_to(clone / "evil")
+    found = {one["name"]: one for one in json.loads(ralph(clone, "doctor", "--json").stdout)["findings"]}
+    assert (found["trust"]["health"], found["trust"]["needed"]) == ("doubtful", False)
+    assert "`ralph plan run` asks first" in found["trust"]["text"]
+    if found["bwrap"]["health"] == "good":
+        promises = found["bwrap"]["details"]["guarantees"]
+        assert [each.partition(":")[0] for each in promises][:3] == ["writes", "secrets", "network"]
+    assert not has_run(clone)
 
 
 @pytest.mark.parametrize("values", [None, {"agent": {"command": "claude"}}])

@@ -249,8 +249,8 @@ def missing_for_run(settings: Settings) -> Problem | None:
     """What ``ralph run`` needs beyond valid settings."""
     if settings.agent.command:
         return None
-    hint = "run `ralph init`, set it in .ralph/settings.json, or give --agent"
-    return Problem(("agent", "command"), "is not set", hint)
+    hint = "choose an agent with `ralph init`, or for one run with --agent"
+    return Problem(("agent", "command"), "not set", hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,23 +12,25 @@ from dataclasses import replace
 from functools import partial
 
 from ralph.adapters.agents.registry import facts_of
-from ralph.adapters.isolation.choice import troubles
+from ralph.adapters.isolation.choice import look_at_all
 from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.agent_names import PLAIN, named_agents
-from ralph.config.loading import Inspection, inspect, missing_for_run
+from ralph.config.loading import Inspection, Sources, inspect, missing_for_run
 from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
+from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.sandbox.own_git import own_git
+from ralph.domain.sandbox.policy import Guarantees
 from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
 from ralph.operations.agreement import is_waived
-from ralph.operations.trust import Standing, read_agreed
-from ralph.wiring.agents import adapters_of, kind_of, program_of
+from ralph.operations.trust import Standing, read_agreed, standing_of
+from ralph.wiring.agents import adapters_of, kind_of, needs_of, program_of
 from ralph.wiring.confinement import policy_of
 
 _QUESTIONS_AT_ONCE = 6
@@ -47,7 +49,7 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
     settings = agreed.inspect().settings or Settings()
     system = platform_finding(os.name, platform.system())
     if system.health is Health.BAD:  # asking means running programs
-        return (system, _disk(root), _python(), *_settings(found), *_trust(standing))
+        return (system, _disk(root), _python(), *_settings(found), *_trust(standing, root, environ))
     reach = (root.workspace, root.state)
     environment = {**environ, **settings.agent.environment}
     if not is_waived(environ) and not (standing.asked and standing.is_trusted):
@@ -58,7 +60,7 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
     own = OwnPrograms(environ, reach)
     ours = make(base_environment=own.environment, find=own.find)
     agents, sandboxes, git = await asyncio.gather(
-        _agents(settings, asking),
+        _agents(settings, found.settings or settings, asking),
         _sandboxes(settings, root, own, ours),
         _git(settings, root, own, replace(asking, runner=ours)),
     )
@@ -70,7 +72,7 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
         _disk(root),
         _python(),
         *_settings(found),
-        *_trust(standing),
+        *_trust(standing, root, environ),
     )
 
 
@@ -91,20 +93,17 @@ def missing_agent(root: Root) -> str:
 # --- agents ---
 
 
-async def _agents(settings: Settings, asking: Interviewer) -> tuple[Finding, ...]:
-    """The configured agents first, then others that the settings define, then the rest that ralph knows."""
-    agent = settings.agent
-    commands = [command for command in (agent.command, *agent.fallbacks) if command]
-    examined: dict[str, tuple[str, str]] = {}  # name → kind of agent, program
-    for command in commands:
-        kind = kind_of(settings, command)
-        name = command if command in settings.agents or kind == PLAIN else kind
-        examined.setdefault(name, (kind, program_of(settings, command)))
-    configured = tuple(examined)
-    for name in settings.agents:
-        examined.setdefault(name, (kind_of(settings, name), program_of(settings, name)))
+async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> tuple[Finding, ...]:
+    """The configured agents first, then others that the settings define, then the rest that ralph knows.
+
+    ``asked``: with what the project asks for and nobody has agreed to. Of that nothing is said but that it was left alone.
+    """
+    configured, named = _configured_agents(settings), _named_agents(settings)
+    unknown = [name for name, what in _named_agents(asked).items() if named.get(name) != what]
+    examined = {name: what for name, what in named.items() if name not in unknown}
     for known in named_agents():
-        examined.setdefault(known, (known, known))
+        if known not in unknown:
+            examined.setdefault(known, (known, known))
 
     async def examine_one(name: str, kind: str, program: str) -> Finding:
         is_own = name in settings.agents
@@ -116,15 +115,39 @@ async def _agents(settings: Settings, asking: Interviewer) -> tuple[Finding, ...
         )
         return replace(found, name=name, details={**found.details, "configured": is_configured})
 
-    findings = await asyncio.gather(*(examine_one(name, *what) for name, what in examined.items()))
-    if not commands and not any(map(_may_work, findings)):
-        advice = (f"install one of them, for example claude: {facts_of('claude').install}",)
-        none = Finding(Area.AGENTS, "agents", Health.BAD, "no agent can be used here", advice, needed=True)
-        return (*findings, none)
+    skipped = "not examined: the project that names it is not trusted"
+    findings = (
+        *(Finding(Area.AGENTS, name, Health.DOUBTFUL, skipped) for name in unknown),
+        *await asyncio.gather(*(examine_one(name, *what) for name, what in examined.items())),
+    )
+    if not configured and not any(map(_may_work, findings)):
+        advice = (
+            f"install one of them, for example claude: {facts_of('claude').install}",
+            "or name any other command: ralph run --agent ./my-agent …",
+        )
+        text = "none that ralph knows can be used here"
+        return (*findings, Finding(Area.AGENTS, "agents", Health.BAD, text, advice, needed=True))
     if any(finding.needed and _may_work(finding) for finding in findings):
         # A working agent stands in for the ones that do not work.
         return tuple(replace(each, needed=each.needed and _may_work(each)) for each in findings)
-    return tuple(findings)
+    return findings
+
+
+def _configured_agents(settings: Settings) -> dict[str, tuple[str, str]]:
+    """Those that a run uses: name → kind of agent, program."""
+    found: dict[str, tuple[str, str]] = {}
+    for command in (settings.agent.command, *settings.agent.fallbacks):
+        if command:
+            kind = kind_of(settings, command)
+            name = command if command in settings.agents or kind == PLAIN else kind
+            found.setdefault(name, (kind, program_of(settings, command)))
+    return found
+
+
+def _named_agents(settings: Settings) -> dict[str, tuple[str, str]]:
+    """Those, and the others that the settings define."""
+    defined = {name: (kind_of(settings, name), program_of(settings, name)) for name in settings.agents}
+    return {**_configured_agents(settings), **defined}
 
 
 def _may_work(finding: Finding) -> bool:
@@ -137,29 +160,34 @@ def _may_work(finding: Finding) -> bool:
 async def _sandboxes(
     settings: Settings, root: Root, own: OwnPrograms, runner: PosixProcessRunner
 ) -> tuple[Finding, ...]:
+    configured = tuple(program for _, program in _configured_agents(settings).values())
+    programs = configured or tuple(name for name in named_agents() if own.find(name) is not None)
     site = Site(
         workspace=root.workspace,
         state_folder=root.state / STATE_FOLDER,
         programs=(),
         run_id=f"doctor-{os.getpid()}",
         environ=own.environment,
+        needs=needs_of(settings, programs),
         own=own,
     )
     try:
-        found = await asyncio.wait_for(troubles(site, policy_of(settings.sandbox), runner), PROBE_SECONDS)
+        found = await asyncio.wait_for(look_at_all(site, policy_of(settings.sandbox), runner), PROBE_SECONDS)
     except TimeoutError:
         text = f"no answer within {PROBE_SECONDS:.0f} s"
         return (Finding(Area.SANDBOXES, "sandboxes", Health.DOUBTFUL, text),)
-    asked = settings.sandbox.kind
-    advice = ("install it, ask for another in sandbox.kind, or for auto",)
-    return tuple(
-        Finding(Area.SANDBOXES, kind, Health.GOOD, "works here", needed=kind == asked)
-        if not trouble
-        else Finding(Area.SANDBOXES, kind, Health.BAD, trouble, advice, needed=True)
-        if kind == asked
-        else Finding(Area.SANDBOXES, kind, Health.ABSENT, trouble)
-        for kind, trouble in found.items()
-    )
+
+    def finding(kind: str, seen: str | Guarantees) -> Finding:
+        is_asked = kind == settings.sandbox.kind
+        if isinstance(seen, Guarantees):
+            promises = {"guarantees": list(seen.lines())}
+            return Finding(Area.SANDBOXES, kind, Health.GOOD, "works here", needed=is_asked, details=promises)
+        if not is_asked:
+            return Finding(Area.SANDBOXES, kind, Health.ABSENT, seen)
+        advice = ("install it, ask for another in sandbox.kind, or for auto",)
+        return Finding(Area.SANDBOXES, kind, Health.BAD, seen, advice, needed=True)
+
+    return tuple(finding(kind, seen) for kind, seen in found.items())
 
 
 async def _git(settings: Settings, root: Root, own: OwnPrograms, asking: Interviewer) -> Finding:
@@ -214,11 +242,18 @@ def _python() -> Finding:
 # --- settings ---
 
 
-def _trust(standing: Standing) -> tuple[Finding, ...]:
+def _trust(standing: Standing, root: Root, environ: Mapping[str, str]) -> tuple[Finding, ...]:
     if standing.is_trusted:
         return ()
-    text = "the project is not trusted: what its settings name was not examined, and no run can start"
     advice = ("`ralph trust --show` lists what it asks for, `ralph trust` agrees",)
+    # Most commands use no sandbox unless told to, so a setting that switches it off loosens nothing for them.
+    of_most = standing_of(
+        Sources.read(root.state, environ), root.workspace, usual_sandbox=SandboxKind.NONE, environ=environ
+    )
+    if of_most.is_trusted:
+        text = "`ralph plan run` asks first, because of sandbox.kind; other runs can start"
+        return (Finding(Area.SETTINGS, "trust", Health.DOUBTFUL, text, advice),)
+    text = "the project is not trusted: what its settings name was not examined, and no run can start"
     return (Finding(Area.SETTINGS, "trust", Health.BAD, text, advice, needed=True),)
 
 
@@ -236,7 +271,8 @@ def _settings(found: Inspection) -> tuple[Finding, ...]:
     doubts = [finding(Health.DOUBTFUL, place(each), each.hint) for each in found.warnings]
     if not wrong:
         if missing := missing_for_run(settings):
-            doubts.append(finding(Health.DOUBTFUL, place(missing), missing.hint))
+            doubt = finding(Health.DOUBTFUL, place(missing), missing.hint)
+            doubts.append(replace(doubt, details={"missing": missing.key}))
         else:
             try:
                 adapters_of(settings, as_root=False)

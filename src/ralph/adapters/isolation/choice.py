@@ -101,23 +101,27 @@ async def _open_strongest(
     return Choice(None, f"no sandbox: none works here ({'; '.join(troubles)})")
 
 
-async def troubles(site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> dict[SandboxKind, str]:
-    """For `ralph doctor`: what keeps each kind from working (empty: nothing)."""
+async def look_at_all(
+    site: Site, policy: SandboxPolicy, runner: ProcessRunner
+) -> dict[SandboxKind, str | Guarantees]:
+    """For `ralph doctor`: what each kind guarantees here, or what keeps it from working."""
     return {
-        row.kind: await row.trouble(site, policy, runner) or await _found_inside(row, site, policy, runner)
+        row.kind: await row.trouble(site, policy, runner) or await _look_inside(row, site, policy, runner)
         for row in _ROWS
     }
 
 
-async def _found_inside(row: _Row, site: Site, policy: SandboxPolicy, runner: ProcessRunner) -> str:
+async def _look_inside(
+    row: _Row, site: Site, policy: SandboxPolicy, runner: ProcessRunner
+) -> str | Guarantees:
     try:
         sandbox = row.make(site, policy)
-        if sandbox.expected is not None:
-            async with keep_open(sandbox, runner):
-                pass
+        if sandbox.expected is None:
+            return sandbox.guarantees
+        async with keep_open(sandbox, runner) as opened:
+            return opened.guarantees
     except RalphError as error:
         return str(error)
-    return ""
 
 
 def _examined(sandbox: Sandbox) -> str:

@@ -113,12 +113,12 @@ def _print_findings(found: Inspection, warnings: list[Problem], files: list[str]
         click.echo(f"error: {problem}")
     for warning in warnings:
         click.echo(f"warning: {warning}")
-    read = ", ".join(files) or "no settings file found"
-    if found.problems or warnings:
-        problems, doubts = plural(len(found.problems), "problem"), plural(len(warnings), "warning")
-        click.echo(f"{problems}, {doubts} ({read})")
+    read = ", ".join(files) or "no settings file here: all defaults"
+    doubts = f", {plural(len(warnings), 'warning')}" if warnings else ""
+    if found.problems:
+        click.echo(f"settings are not valid: {plural(len(found.problems), 'problem')}{doubts} ({read})")
     else:
-        click.echo(f"settings are valid ({read})")
+        click.echo(f"settings are valid{doubts} ({read})")
 
 
 def _table(settings: list[Row]) -> list[str]:

@@ -93,11 +93,18 @@ def _lines(findings: Sequence[Finding], blockers: Sequence[Finding], look: Look)
             configured = " (configured)" if finding.details.get("configured") else ""
             sign += " " * (sign_width - display_width(sign))
             yield f"  {color}{sign}{colors.off} {name}  {clean_line(finding.text)}{configured}"
+            below = " " * (sign_width + width + 5)
+            promises = finding.details.get("guarantees")
+            for promise in promises if isinstance(promises, list) else ():
+                yield f"{below}{colors.dim}{clean_line(str(promise))}{colors.off}"
             for advice in finding.advice:
-                yield f"  {' ' * (sign_width + width + 3)}{marks.right} {clean_line(advice)}"
+                yield f"{below}{marks.right} {clean_line(advice)}"
         yield ""
+    lacks_agent = any(finding.details.get("missing") for finding in findings)
     if blockers:
         names = ", ".join(dict.fromkeys(clean_line(finding.name) for finding in blockers))
-        yield f"{marks.error} Not ready to run: see {names}."
+        yield f"{marks.error} Not ready to run: see {names}{', or give --agent' if lacks_agent else ''}."
+    elif lacks_agent:
+        yield f"{marks.ok} Ready to run with --agent; `ralph init` chooses an agent for good."
     else:
         yield f"{marks.ok} Ready to run."
