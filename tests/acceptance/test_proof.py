@@ -172,11 +172,11 @@ def test_a_guardrail_in_which_no_canary_shows_is_marked_and_not_denied(calc: Pro
     ran = calc.ralph("run", "-p", PROMPT, "-m", "1", "--json", check=0)
     events = [json.loads(line) for line in ran.stdout.splitlines()]
     results = [event["result"] for event in events if event["type"] == "check_ended"]
-    expected = f"probed: {UNITTEST}; cannot be probed: test -f calc.py"
+    expected = f"notices a failing test: {UNITTEST}; not known to notice a failing test: test -f calc.py"
     found = [one["reason"] for one in results if one["name"].startswith("canary")]
     assert found == [f"{expected} (it passes with a failing test planted)", expected]
     receipt = next((calc.root / ".ralph" / "runs").glob("*/receipt.json")).read_text()
-    assert "cannot be probed: test -f calc.py" in receipt
+    assert "not known to notice a failing test: test -f calc.py" in receipt
 
 
 def test_the_settings_of_every_project_hold_for_a_supervised_run(calc: Project) -> None:

@@ -114,4 +114,4 @@ def test_reloading_keeps_the_page_and_a_new_visit_needs_the_address(site: Site, 
     browser.see(".run", "r1")
     assert "token" not in browser.run("() => location.href")
     browser.run("() => { sessionStorage.clear(); location.reload() }")
-    browser.see("#problem", "needs the address")
+    browser.see("main", "This tab needs the link")

@@ -21,7 +21,7 @@ SCENES = {
     "board-small": (SMALL, False, ["2"], "Coder 3"),
     "stories-light": (SMALL, True, ["2", "b"], "To do 1"),
     "iterations-light": (LARGE, True, ["5"], "● under way"),
-    "task-large": (LARGE, False, ["2", "enter"], "Completion criteria"),
+    "task-large": (LARGE, False, ["2", "enter"], "What each role must show"),
 }
 
 

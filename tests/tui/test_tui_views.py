@@ -128,8 +128,8 @@ def test_a_task_opens_with_its_criteria_and_its_verifications(shop: Record) -> N
         await viewer.press("2")
         await viewer.sees("Coder 3")
         await viewer.press("enter")
-        await viewer.sees("Completion criteria", "rounds half to even", "promises CODED", "at most 7")
-        await viewer.sees("external: make test", "multi_stage: all tests (make test)")
+        await viewer.sees("What each role must show", "rounds half to even", "promises CODED", "at most 7")
+        await viewer.sees("command: make test", "checks: all tests (make test)")
         await viewer.sees("Verification history", "1 failed, 41 passed")
         await viewer.press("escape")
         await viewer.sees("Coder 3")
@@ -301,7 +301,9 @@ def test_tabs_rows_and_cards_can_be_clicked(shop: Record) -> None:
         await viewer.sees("Coder 3")
         await viewer.pilot.click("#board", offset=(30, 4))
         await viewer.pilot.click("#board", offset=(30, 4))
-        await viewer.sees("Vouchers that expire at midnight of the buyer's time zone", "Completion criteria")
+        await viewer.sees(
+            "Vouchers that expire at midnight of the buyer's time zone", "What each role must show"
+        )
         await viewer.press("escape")
         await viewer.pilot.click("#tab-runs")
         await viewer.sees(EARLIER)

@@ -24,7 +24,7 @@ def test_a_real_terminal_shows_a_run_takes_keys_and_is_left_as_it_was(shop: Reco
         tmux.press("2")
         tmux.sees("Coder 3", "Receipts by mail")
         tmux.press("Right", "Enter")
-        tmux.sees("Vouchers that expire at midnight", "Completion criteria")
+        tmux.sees("Vouchers that expire at midnight", "What each role must show")
         tmux.press("Escape")  # alone: with another key right after it, it would mean Alt
         tmux.sees("Coder 3", "Receipts by mail")
         tmux.press("5")

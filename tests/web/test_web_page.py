@@ -118,7 +118,9 @@ def test_from_the_board_to_a_run_to_steering_and_stopping_it(
     browser.see(".stream .words", "I look at the tests first.")
     browser.see(".stream .tools", "2 failed")
     browser.see(".panel .todo", "fix totals")
-    browser.see(".facts", "2/10")
+    browser.see(".facts", "2 of 10")
+    browser.see("#project", "project")
+    assert "project" in browser.run("() => document.title")
 
     browser.click("text=Steer…")
     browser.fill("#steer-text", "Leave the parser alone.")
@@ -160,6 +162,51 @@ def test_what_happened_while_the_line_was_down_is_there_afterwards(
             "() => [...document.querySelectorAll('.words .text')].map((each) => each.textContent)"
         )
         assert seen == ["before", *(f"missed {number}" for number in range(300))]
+
+
+MARKDOWN = """## Found **it** in `cart.py`
+
+1. *first* <script>alert(1)</script>
+2. [here](https://example.com/a) [not](javascript:alert(1)) [nor](data:text/html,x) ![i](//example.com/i.png)
+
+```html
+<img src=x onerror=alert(1)>
+```
+"""
+"""What an agent writes, and what it might try with it."""
+
+
+def test_markdown_is_drawn_and_brings_nothing_with_it(live: LiveRun, site: Site, browser: Browser) -> None:
+    live.write(IterationStarted(1, 1, 10, "prompt", prompt="Fix **all**\n\n- [ ] one", prompt_chars=23))
+    live.say(MARKDOWN)
+    browser.goto(site.address)
+    browser.click(".run")
+    browser.see(".words h5", "Found it in cart.py")
+    assert browser.text(".words h5 strong") == "it"
+    assert browser.text(".words li em") == "first"
+    assert browser.text(".words pre code") == "<img src=x onerror=alert(1)>"
+    links = "() => [...document.querySelectorAll('.md a')].map((each) => `${each.href} ${each.rel}`)"
+    assert browser.run(links) == ["https://example.com/a noopener noreferrer"]
+    assert "[not](javascript:alert(1))" in browser.text(".words li >> nth=1")
+    assert browser.count("main :is(img, script, iframe)") == 0
+    browser.click(".prompt summary")
+    browser.see(".prompt .box", "☐ one")
+    assert browser.complaints == []
+
+
+def test_an_empty_project_says_how_to_begin_and_a_tab_without_a_token_what_it_needs(
+    root: Path, browser: Browser
+) -> None:
+    with served(root) as site:
+        browser.goto(site.base)
+        browser.see("main h1", "This tab needs the link")
+        browser.fill("#door-link", site.address)
+        browser.press("Enter")
+        browser.see("main h1", "Nothing has run here yet")
+        browser.see("main dt", "ralph run")
+        browser.run("() => { sessionStorage.setItem('token', 'of-an-earlier-start'); location.reload() }")
+        browser.see("main h1", "no longer valid")
+        browser.see("main", "ralph web")
 
 
 def test_hostile_text_stays_text(plan: None, live: LiveRun, site: Site, browser: Browser) -> None:

@@ -27,7 +27,17 @@ from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import Head
 from ralph.errors import RalphError
 
-__all__ = ["LOOK_EVERY", "Feed", "Watch", "changes_in", "open_feed", "prompt_of", "restore", "run_budget"]
+__all__ = [
+    "LOOK_EVERY",
+    "Feed",
+    "Watch",
+    "changes_in",
+    "open_feed",
+    "project_name",
+    "prompt_of",
+    "restore",
+    "run_budget",
+]
 
 T = TypeVar("T")
 
@@ -41,6 +51,11 @@ LOOK_AGAIN = 2.0
 def open_feed(state_folder: Path) -> Feed:
     """The feed of a project, even before there is a record. For one thread."""
     return Feed(state_folder, here=this_process(), started_of=started_of, rules=_Rules(state_folder))
+
+
+def project_name(state_folder: Path) -> str:
+    """What screens call the project: its folder's name."""
+    return state_folder.absolute().parent.name or "/"
 
 
 class Watch:

@@ -149,8 +149,9 @@ class BoardReader:
         if kind is CardKind.TASK:
             return None if self.tasks is None else self.tasks.detail(card_id)
         document, _ = self._read_plan()
-        found = (story for story in stories_in(document or {}) if str(story.get("id")) == card_id)
-        return next(map(story_detail, found), None)
+        plan = document or {}
+        found = (story for story in stories_in(plan) if str(story.get("id")) == card_id)
+        return next((story_detail(story, plan) for story in found), None)
 
     def _stories(self) -> Board | None:
         document, problem = self._read_plan()

@@ -20,3 +20,13 @@ LAYER_NAMES = frozenset(LayerName)
 """Contains plain texts too: a result on record has one."""
 LAYERS_AT_CLAIM = LAYER_NAMES - {LayerName.CANARY_AT_START}
 """One that had nothing to do says so in the record, and on the console if that is verbose."""
+
+_WORDS = {
+    LayerName.CANARY_AT_START.value: "planted failing test, at the start",
+    LayerName.CANARY.value: "planted failing test",
+}
+
+
+def check_words(name: str) -> str:
+    """What people read for the name of a check; the record and `--json` have the name."""
+    return _WORDS.get(name, name)

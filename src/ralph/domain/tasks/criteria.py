@@ -53,6 +53,19 @@ def describe_verification(criteria: CompletionCriteria) -> str:
     return _describe(str(criteria.verification_method), criteria.verification_config)
 
 
+_PLAIN = {
+    VerificationMethod.EXTERNAL.value: "command",
+    VerificationMethod.SEMANTIC.value: "judge",
+    VerificationMethod.MULTI_STAGE.value: "checks",
+}
+
+
+def proof_words(criteria: CompletionCriteria) -> str:
+    """What proves the work, as people read it: ``command: pytest -q``."""
+    method, colon, what = describe_verification(criteria).partition(": ")
+    return f"{_PLAIN.get(method, method.replace('_', ' '))}{colon}{what}"
+
+
 def _describe(method: str, config: Mapping[str, Any]) -> str:
     match method:
         case VerificationMethod.EXTERNAL:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from ralph.domain.plan.story import Review
-from ralph.domain.tasks.criteria import criteria_for, describe_verification
+from ralph.domain.tasks.criteria import criteria_for, proof_words
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskAsk, TaskStatus, possible_asks
 from ralph.domain.text.masking import mask_text
@@ -36,6 +36,7 @@ class Card:
     rounds: int = 0  # reviews so far, or how often it was sent back
     note: str = ""  # why it came back, or what a reviewer wants changed
     priority: int = 0
+    proof: str = ""  # what must pass before it continues
     run_id: str = ""  # the run that works on it now
     asks: tuple[TaskAsk, ...] = ()  # what may be asked of it now
 
@@ -69,7 +70,7 @@ class StageCriteria:
 
     role: str
     method: str = ""
-    proof: str = ""  # the method with its command or stages
+    proof: str = ""  # what must pass: the command, the judge's criteria, or several checks
     promise: str = ""
     description: str = ""
     maximum: int | None = None
@@ -153,6 +154,7 @@ def task_card(view: TaskView, roles: CompletionDefaults) -> Card:
     task = view.task
     role = task.stage or next(iter(roles.roles), "")
     is_open = task.status is TaskStatus.OPEN
+    stage = _stage_criteria(task, role, roles) if is_open else StageCriteria(role=role)
     waits = f"waits for {', '.join(view.waits_for)}" if view.waits_for else ""
     return Card(
         kind=CardKind.TASK,
@@ -162,10 +164,11 @@ def task_card(view: TaskView, roles: CompletionDefaults) -> Card:
         status=view.state.value,
         role=role if is_open else "",
         iteration=task.used if is_open else task.iteration,
-        maximum=_stage_criteria(task, role, roles).maximum if is_open else None,
+        maximum=stage.maximum,
         rounds=task.rejections,
         note=task.reason or waits or (task.remarks[-1] if task.remarks and is_open else ""),
         priority=task.priority,
+        proof=_mask(stage.proof),
         run_id=view.run_id or "",
         asks=possible_asks(task),
     )
@@ -196,7 +199,7 @@ def _stage_criteria(task: Task, role: str, roles: CompletionDefaults) -> StageCr
     return StageCriteria(
         role=role,
         method=str(criteria.verification_method),
-        proof=describe_verification(criteria),
+        proof=proof_words(criteria),
         promise=criteria.promise,
         description=criteria.description,
         maximum=criteria.max_iterations,
@@ -208,7 +211,10 @@ def _stage_criteria(task: Task, role: str, roles: CompletionDefaults) -> StageCr
 
 def story_board(document: Mapping[str, Any], problem: str = "") -> Board:
     title = str(document.get("project") or "Plan")
-    cards = sorted(map(story_card, stories_in(document)), key=lambda card: card.priority)
+    proof = _mask(_story_proof(document))
+    cards = sorted(
+        (story_card(story, proof) for story in stories_in(document)), key=lambda card: card.priority
+    )
     return put_in_lanes(CardKind.STORY, title, STORY_LANES, cards, problem)
 
 
@@ -217,7 +223,7 @@ def stories_in(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [story for story in stories if isinstance(story, Mapping)] if isinstance(stories, list) else []
 
 
-def story_card(story: Mapping[str, Any]) -> Card:
+def story_card(story: Mapping[str, Any], proof: str = "") -> Card:
     review = story.get("reviewStatus")
     passes = story.get("passes") is True
     lane = review if isinstance(review, str) and review else Review.APPROVED.value if passes else "todo"
@@ -230,12 +236,19 @@ def story_card(story: Mapping[str, Any]) -> Card:
         rounds=_whole(story.get("reviewCount")),
         note=str(story.get("reviewFeedback") or ""),
         priority=_whole(story.get("priority")),
+        proof="" if passes else proof,
     )
 
 
-def story_detail(story: Mapping[str, Any]) -> CardDetail:
+def _story_proof(document: Mapping[str, Any]) -> str:
+    """The plan's commands prove each of its stories."""
+    commands = _texts(document.get("verifyCommands"))
+    return f"command{'s' if len(commands) > 1 else ''}: {' && '.join(commands)}" if commands else ""
+
+
+def story_detail(story: Mapping[str, Any], document: Mapping[str, Any]) -> CardDetail:
     return CardDetail(
-        card=story_card(story),
+        card=story_card(story, _story_proof(document)),
         description=str(story.get("description") or story.get("notes") or ""),
         criteria=_texts(story.get("acceptanceCriteria")),
         depends_on=_texts(story.get("dependsOn")),

@@ -30,6 +30,11 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
     FAILED = "failed"
 
+    @property
+    def words(self) -> str:
+        """What people read; the record and `--json` have the value."""
+        return "limit reached" if self is RunState.EXHAUSTED else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class LastCheck:
@@ -110,6 +115,11 @@ def state_of(
     if paused:
         return RunState.PAUSED
     return RunState.WAITING if waits else RunState.RUNNING
+
+
+def outcome_words(outcome: str) -> str:
+    """What people read for an outcome on record; one that this version does not know is shown as it is."""
+    return RunState(outcome).words if outcome in _OUTCOMES else outcome
 
 
 def reason_of(run: RunView) -> str:

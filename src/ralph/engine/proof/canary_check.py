@@ -156,8 +156,8 @@ class Canary(Layer):
             if each.label not in self._start
         ]
         known = [each.label for each in self._proving.required if each.label in self._start]
-        shown = f"probed: {', '.join(known)}" if known else ""
-        cannot = f"cannot be probed: {', '.join(unknown)}" if unknown else ""
+        shown = f"notices a failing test: {', '.join(known)}" if known else ""
+        cannot = f"not known to notice a failing test: {', '.join(unknown)}" if unknown else ""
         return "; ".join(filter(None, (shown, cannot)))
 
 

@@ -61,9 +61,9 @@ class ReportContent:
             case RunState.INTERRUPTED:
                 return "Interrupted: its process ended before the run did"
             case RunState.RUNNING | RunState.PAUSED:
-                return f"Under way: {run.state.value}"
+                return f"Under way: {run.state.words}"
             case _:
-                return run.state.value.capitalize()
+                return run.state.words.capitalize()
 
     @property
     def elapsed(self) -> float:

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
-from ralph.domain.proof.layer_names import LAYER_NAMES
+from ralph.domain.proof.layer_names import LAYER_NAMES, check_words
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
@@ -129,7 +129,7 @@ def _parts(content: ReportContent) -> str:
     rows = "".join(
         f"<tr><td>{line(str(part.label) or part.run.id)}"
         f'<div class="dim">{line(part.run.id)}</div></td>'
-        f'<td><span class="{_STATE_CLASS.get(part.run.state, "odd")}">{part.run.state.value}</span></td>'
+        f'<td><span class="{_STATE_CLASS.get(part.run.state, "odd")}">{part.run.state.words}</span></td>'
         f'<td class="n">{part.run.iteration}</td><td class="n">{_cost(part.run)}</td><td>{line(part.run.reason)}</td></tr>'
         for part in content.parts
     )
@@ -174,7 +174,7 @@ def _checks(content: ReportContent) -> str:
     if content.unchecked:
         return f'<h2>Checks</h2><p class="odd">{content.unchecked}</p>'
     rows = "".join(
-        f"<tr><td>{line(name)}</td><td>{_verdict_of(check)}</td>"
+        f"<tr><td>{line(check_words(name))}</td><td>{_verdict_of(check)}</td>"
         f'<td class="n">{rates.get(name, "")}</td><td>{line(check.reason)}</td></tr>'
         for name, check in content.last_checks.items()
     )
@@ -293,7 +293,7 @@ def _receipt(check: CheckResult) -> str:
         output = f"<pre>{block(chr(10).join(check.last_lines))}</pre>"
     optional = "" if check.required or check.name in LAYER_NAMES else ' <span class="dim">(optional)</span>'
     return (
-        f"<tr><td>{line(check.name)}{optional}</td><td>{_verdict_of(check)}</td>"
+        f"<tr><td>{line(check_words(check.name))}{optional}</td><td>{_verdict_of(check)}</td>"
         f"<td>{' · '.join(filter(None, receipt))}{output}</td></tr>"
     )
 

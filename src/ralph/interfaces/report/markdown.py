@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ralph.domain.loop.evidence import CheckResult
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
@@ -83,7 +84,7 @@ def _parts(content: ReportContent) -> str:
     if not content.parts:
         return ""
     rows = [
-        f"| {plain(str(part.label) or part.run.id)} | {part.run.state.value} | {part.run.iteration} |"
+        f"| {plain(str(part.label) or part.run.id)} | {part.run.state.words} | {part.run.iteration} |"
         f" {_cost(part.run.cost_usd, partly=part.run.cost_is_partial)} | {plain(part.run.reason)} |"
         for part in content.parts
     ]
@@ -112,7 +113,7 @@ def _checks(content: ReportContent) -> str:
     if content.unchecked:
         return f"### Checks\n\n{content.unchecked}"
     rows = [
-        f"| {_cell(name)} | {_MARKS[check.verdict]} {describe_verdict(check.verdict)} | {rates.get(name, '')} |"
+        f"| {_cell(check_words(name))} | {_MARKS[check.verdict]} {describe_verdict(check.verdict)} | {rates.get(name, '')} |"
         f" {_cell(check.command)} | {_cell(check.output_sha256[:12])} | {_found(check)} |"
         for name, check in content.last_checks.items()
     ]
@@ -168,7 +169,7 @@ def _denials(content: ReportContent) -> str:
     ]
     every += [("", each) for each in content.iterations]
     lines = [
-        f"- {plain(part)}{_number(each)}: {_MARKS[check.verdict]} {code(check.name)}: "
+        f"- {plain(part)}{_number(each)}: {_MARKS[check.verdict]} {code(check_words(check.name))}: "
         + (_found(check) or exit_words(check.exit_code))
         for part, each in every
         if each.denied

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from textual.content import Content
 
 from ralph.domain.loop.evidence import Verdict
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import age, compact, duration, money
 from ralph.domain.views.board import Card
 from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
@@ -52,7 +53,7 @@ def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
 
 def _run_state(row: TreeRow) -> Content:
     mark, style = STATE_MARKS[row.run.state]
-    return styled(f"{mark} {row.run.state.value}", style)
+    return styled(f"{mark} {row.run.state.words}", style)
 
 
 def _run_iterations(row: TreeRow) -> Content:
@@ -72,7 +73,7 @@ def _run_check(row: TreeRow) -> Content:
     if check is None:
         return dim("-")
     mark, style = verdict_mark(check.verdict)
-    return styled(f"{mark} {line(check.name)}", style)
+    return styled(f"{mark} {line(check_words(check.name))}", style)
 
 
 # --- the plan ---

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.tasks.task import TaskAsk
 from ralph.domain.text.figures import compact, duration, money
 from ralph.domain.text.safe_text import clean
@@ -105,7 +106,7 @@ def _card(detail: CardDetail, zone: tzinfo | None) -> Iterator[Content]:
         yield Content(_block(detail.description))
     yield from listed("Acceptance criteria", detail.criteria)
     if detail.completion:
-        yield title("Completion criteria")
+        yield title("What each role must show")
         for stage in detail.completion:
             yield from _stage(stage, card)
     yield title("Verification history")
@@ -129,15 +130,15 @@ def _card_figures(card: Card) -> Iterator[Content]:
 
 def _stage(stage: StageCriteria, card: Card) -> Iterator[Content]:
     is_now = stage.role == card.role
-    limit = f" · at most {stage.maximum} iterations" if stage.maximum else ""
-    promise = f" · promises {line(stage.promise)}" if stage.promise else ""
+    promise = f"promises {line(stage.promise)}" if stage.promise else ""
+    limit = f"at most {stage.maximum} iterations" if stage.maximum else ""
     yield Content.assemble(
         ("▸ " if is_now else "  ", "$text-accent"),
         (f"{line(stage.role):<10}", "bold" if is_now else ""),
-        (f"{line(stage.method).replace('_', ' ')}{promise}{limit}", DIM),
+        line(stage.proof) or dim("unknown"),
     )
-    if stage.proof not in ("", stage.method):
-        yield Content(f"            {line(stage.proof)}")
+    if promise or limit:
+        yield dim(f"            {' · '.join(filter(None, (promise, limit)))}")
     if stage.description:
         yield Content(f"            {line(stage.description)}")
 
@@ -198,7 +199,7 @@ def _checks(each: IterationView) -> Iterator[Content]:
         mark, style = verdict_mark(check.verdict.value)
         code = f", exit {check.exit_code}" if check.exit_code is not None else ""
         receipt = f"  {check.verdict.value} in {duration(check.seconds)}{code}  {line(check.command)}"
-        yield Content.assemble((f"{mark} {line(check.name)}", style), (receipt, DIM))
+        yield Content.assemble((f"{mark} {line(check_words(check.name))}", style), (receipt, DIM))
         if check.reason:
             yield Content(f"  {line(check.reason)}")
         for row in check.last_lines[-10:]:

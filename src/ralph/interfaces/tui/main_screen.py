@@ -275,7 +275,7 @@ class MainScreen(Screen[None]):
 
 def _run_text(row: TreeRow) -> str:
     run = row.run
-    return f"{run.id} {run.state} {run.task} {run.profile} {run.agent} {run.reason}"
+    return f"{run.id} {run.state.words} {run.task} {run.profile} {run.agent} {run.reason}"
 
 
 def _iteration_text(each: IterationView) -> str:

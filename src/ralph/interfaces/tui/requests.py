@@ -67,7 +67,7 @@ class Requests(_Base):
         labels = live if run.live else {Ask.STOP: "Stop waiting"}
         answers = {ask.value: label for ask, label in labels.items() if ask in possible_asks(run)}
         if not answers:
-            self.say(f"run {run.id} is not under way: it is {run.state}")
+            self.say(f"run {run.id} is not under way: it is {run.state.words}")
             return
         answers[""] = "No"
 

@@ -12,6 +12,7 @@ from textual.widgets import Static
 from ralph.domain.agent.events import TodoStatus
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.evidence import Verdict
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import compact, duration, money, plural, whole_duration
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
@@ -66,7 +67,7 @@ class RunHeader(Static):
 def _who(run: RunView) -> Content:
     mark, style = STATE_MARKS[run.state]
     return Content.assemble(
-        (f" {mark} {run.state.value} ", f"bold {style}"),
+        (f" {mark} {run.state.words} ", f"bold {style}"),
         (f" {line(run.id)}", "bold"),
         (f"  {line(run.profile)} · {line(run.agent)} · {line(PurePath(run.root).name)}", DIM),
     )
@@ -201,7 +202,7 @@ def _checks(each: IterationView, look: RunLook, width: int) -> Iterator[Content]
         rate = rates.get(check.name)
         often = f" {rate.passed}/{rate.ran}" if rate is not None else ""
         yield Content.assemble(
-            (f"{mark} ", style), cut(line(check.name), width - 2 - len(often)), (often, DIM)
+            (f"{mark} ", style), cut(line(check_words(check.name)), width - 2 - len(often)), (often, DIM)
         )
     yield from _more(len(ordered) - MOST_CHECKS)
 
@@ -247,7 +248,7 @@ def _about(look: RunLook, run: RunView) -> Iterator[Content]:
         yield field("part of", line(run.parent_id))
     yield field("limits", _limits(run, look.budget))
     if reason := reason_line(run):
-        yield field(run.state.value, reason)
+        yield field(run.state.words, reason)
     yield from listed("Concerns", run.concerns, "$text-warning")
     if (started := look.started) is not None:
         yield from listed("Before you leave it unattended", started.notes, "$text-warning")

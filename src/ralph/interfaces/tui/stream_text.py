@@ -8,10 +8,11 @@ from datetime import tzinfo
 from ralph.domain.agent import events as agent
 from ralph.domain.loop import events as loop
 from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean
 from ralph.domain.views.decisions import Tone, describe_decision
-from ralph.domain.views.runs import FeedEvent
+from ralph.domain.views.runs import FeedEvent, outcome_words
 from ralph.interfaces.tui.lines import LONGEST_LINE, OUTPUT_LINES, Kind, Line, bounded
 from ralph.interfaces.tui.marks import TODO_MARKS, clock_time
 from ralph.operations.watch import restore
@@ -210,7 +211,7 @@ def _lines_of(
         case loop.ProcessesEnded():
             yield _warning(f"ended leftover processes: {', '.join(event.left_behind)}")
         case loop.CheckStarted():
-            yield Line(Kind.CHECKS, "dim", f"▷ {bounded(event.name, 200)} …")
+            yield Line(Kind.CHECKS, "dim", f"▷ {bounded(check_words(event.name), 200)} …")
         case loop.CheckEnded():
             yield from _check_lines(event.result)
         case loop.ClaimsSought(found=found) if found:
@@ -274,7 +275,7 @@ def _session_lines(event: loop.AgentEnded) -> Iterator[Line]:
 
 def _check_lines(result: CheckResult) -> Iterator[Line]:
     sign, style = _CHECK_LOOKS[result.verdict]
-    name = bounded(result.name, 200)
+    name = bounded(check_words(result.name), 200)
     code = f", exit {result.exit_code}" if result.exit_code else ""
     text = f"{sign} {name} {result.verdict.value} ({duration(result.seconds)}{code})"
     yield Line(Kind.CHECKS, style, text, head=len(sign) + 1 + len(name), indent=2)
@@ -299,7 +300,7 @@ def _decision_lines(event: loop.IterationEnded, claims: Sequence[str]) -> Iterat
 
 def _end_lines(event: loop.RunEnded, time: str) -> Iterator[Line]:
     outcome = event.outcome.value
-    yield _line("rule", f"run {outcome} · {time}")
+    yield _line("rule", f"run {outcome_words(outcome)} · {time}")
     yield _line({"completed": "good", "failed": "bad"}.get(outcome, "warn"), bounded(event.reason))
     yield from (_warning(f"concern: {concern}") for concern in event.concerns)
     if event.hint:

@@ -32,6 +32,8 @@ HEADERS = {
 }
 NO_TOKEN = "This page needs the address that `ralph web` printed, with its token."  # noqa: S105 (says so)
 
+ANOTHER_START = "The token is wrong: `ralph web` makes a new one each time it starts. Open the address that it printed last."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
@@ -93,7 +95,7 @@ class Guard:
             if self._access.is_token(given[-1]):
                 await self._let_in(send)
             else:
-                await _say(send, 401, "The token is wrong. " + NO_TOKEN)
+                await _say(send, 401, ANOTHER_START)
             return
         if path not in self._public and not self._has_bearer(headers):
             await _answer(send, 401, NO_TOKEN)

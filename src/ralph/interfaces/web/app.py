@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from ralph import __version__
 from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.task import TaskAsk
+from ralph.domain.views.beginning import BEGINNINGS
 from ralph.domain.views.board import CardKind
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import FeedEvent, is_newest
@@ -30,10 +31,10 @@ from ralph.interfaces.report.formats import Format, write_report
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
 from ralph.interfaces.web.access import Access, Guard
 from ralph.interfaces.web.hub import Hub, encode, happened, progress
-from ralph.interfaces.web.page_data import changes_data, detail_data
+from ralph.interfaces.web.page_data import changes_data, detail_data, line
 from ralph.operations.runs.ask import ask
 from ralph.operations.tasks import ask_of_task
-from ralph.operations.watch import Feed, changes_in
+from ralph.operations.watch import Feed, changes_in, project_name
 
 STATIC = Path(__file__).with_name("static")
 TYPES = {
@@ -106,7 +107,14 @@ class Pages:
         self._access = access
 
     async def state(self, _: Request) -> Response:
-        more = encode({"version": __version__, "readOnly": self._access.read_only})
+        more = encode(
+            {
+                "version": __version__,
+                "readOnly": self._access.read_only,
+                "project": line(project_name(self._hub.state_folder)),
+                "beginnings": [each._asdict() for each in BEGINNINGS],
+            }
+        )
         return _json(await self._hub.state(fresh=True), more)
 
     async def stream(self, request: Request) -> Response:

@@ -14,7 +14,7 @@ import msgspec.json
 from ralph.domain.views.runs import FeedEvent
 from ralph.errors import RalphError
 from ralph.interfaces.web.page_data import board_data, event_data, run_data, timeline_data
-from ralph.operations.watch import LOOK_EVERY, Feed, Watch
+from ralph.operations.watch import LOOK_EVERY, Feed, Watch, run_budget
 
 RUNS_SHOWN = 100
 BATCH = 200
@@ -188,7 +188,10 @@ def _is_seen(task: asyncio.Task[Any]) -> None:
 
 
 def _state(feed: Feed) -> bytes:
-    runs = [run_data(run, feed.label(run.id)) for run in feed.runs(limit=RUNS_SHOWN)]
+    runs = [
+        run_data(run, feed.label(run.id), run_budget(feed.state_folder, run.id) if run.live else None)
+        for run in feed.runs(limit=RUNS_SHOWN)
+    ]
     boards = [board_data(board) for board in feed.boards()]
     return encode({"runs": runs, "boards": boards})
 
@@ -221,7 +224,7 @@ def progress(feed: Feed, run_id: str, *, iterations: int) -> dict[str, Any] | No
         return None
     timeline = feed.timeline(run_id)
     return {
-        "run": run_data(run, feed.label(run_id)),
+        "run": run_data(run, feed.label(run_id), run_budget(feed.state_folder, run_id)),
         "parts": [run_data(part, feed.label(part.id)) for part in feed.parts(run_id)],
         **timeline_data(timeline, timeline.iterations[-iterations:], live=run.live),
     }

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any
 
+from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.evidence import CheckResult
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.board import Board, Card, CardDetail
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.iterations import IterationView, Timeline
-from ralph.domain.views.runs import FeedEvent, RunLabel, RunView, possible_asks, reason_of
+from ralph.domain.views.runs import FeedEvent, RunLabel, RunView, outcome_words, possible_asks, reason_of
 
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500
@@ -72,8 +74,8 @@ _ITERATION = _names(
     "iteration attempt started_at step decision reason claimed proven denied claims fault tools tool_errors seconds"
 )
 _CHECK = _names("name verdict required command exit_code seconds reason")
-_CARD = _names("kind id title status role iteration maximum rounds note priority")
-_STAGE = _names("role method promise description maximum")
+_CARD = _names("kind id title status role iteration maximum rounds note priority proof")
+_STAGE = _names("role method proof promise description maximum")
 _HISTORY = _names("at role iteration what verdict reason")
 _EVENT = _names("seq at iteration kind")
 
@@ -98,13 +100,19 @@ def _plain(value: object) -> object:
 # --- runs ---
 
 
-def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
+def run_data(run: RunView, label: RunLabel, budget: Budget | None = None) -> dict[str, Any]:
+    """``budget``: the limits it was started with, where they are shown."""
     check = run.last_check
+    limits = budget or Budget()
     return _fields(run, _RUN) | {
         "title": line(str(label)),
+        "stateWords": run.state.words,
+        "limits": {"cost": limits.cost_usd, "tokens": limits.tokens, "seconds": limits.seconds},
         "can": [ask.value for ask in possible_asks(run)],
         "cost": run.cost_usd,
-        "check": None if check is None else {"name": line(check.name), "verdict": line(check.verdict)},
+        "check": None
+        if check is None
+        else {"name": line(check_words(check.name)), "verdict": line(check.verdict)},
         "activeAt": int(run.active_at),  # fractions of a second would be news many times a second
         "reason": line(reason_of(run)),
         "parent": run.parent_id,
@@ -113,7 +121,7 @@ def run_data(run: RunView, label: RunLabel) -> dict[str, Any]:
 
 def timeline_data(timeline: Timeline, iterations: Iterable[IterationView], *, live: bool) -> dict[str, Any]:
     figures = timeline.figures
-    rates = [rate._asdict() | {"name": line(rate.name)} for rate in figures.check_rates]
+    rates = [rate._asdict() | {"name": line(check_words(rate.name))} for rate in figures.check_rates]
     return {
         "iterations": [iteration_data(each, live=live) for each in iterations],
         "notes": [note._asdict() | {"text": line(note.text)} for note in timeline.notes[-20:]],
@@ -141,7 +149,11 @@ def iteration_data(each: IterationView, *, live: bool) -> dict[str, Any]:
 
 def check_data(check: CheckResult) -> dict[str, Any]:
     lines = [line(text) for text in check.last_lines[-10:]]
-    return _fields(check, _CHECK) | {"sha256": check.output_sha256[:64], "lines": lines}
+    return _fields(check, _CHECK) | {
+        "name": line(check_words(check.name)),
+        "sha256": check.output_sha256[:64],
+        "lines": lines,
+    }
 
 
 # --- boards ---
@@ -208,6 +220,10 @@ def event_data(event: FeedEvent, claims: Sequence[str] = ()) -> dict[str, Any]:
     if event.kind == "iteration_ended":
         wording = describe_decision(str(record.get("decision", "")), claims)
         shown |= {"words": line(wording.words), "tone": wording.tone.value}
+    if event.kind == "check_ended" and isinstance(result := record.get("result"), dict):
+        result["name"] = check_words(str(result.get("name", "")))
+    if event.kind == "run_ended":
+        shown |= {"words": outcome_words(str(record.get("outcome", "")))}
     return shown | {"data": _bounded(record, MOST_LANDMARK)}
 
 

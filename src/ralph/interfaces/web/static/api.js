@@ -28,6 +28,17 @@ function takeToken() {
 }
 
 const token = takeToken();
+export const hasToken = token !== "";
+
+/** Begins again with the token of a link that someone pasted; false if there is none in it. */
+export function useLink(text) {
+  const found = /(?:token=)?([\w-]{16,})\s*$/.exec(text);
+  if (!found) return false;
+  sessionStorage.setItem("token", found[1]);
+  location.reload();
+  return true;
+}
+
 window.addEventListener("hashchange", () => location.hash.startsWith("#token=") && location.reload());
 const ask = (path, { headers = {}, ...more } = {}) =>
   fetch(path, { ...more, credentials: "omit", headers: { authorization: `Bearer ${token}`, ...headers } });
@@ -69,8 +80,8 @@ async function readEvents(body, handle) {
 }
 
 /**
- * Follows the server, and after a break resumes after the last event it saw. If the server refuses (a restart gave it
- * another token), we keep trying and say that the link is lost.
+ * Follows the server, and after a break resumes after the last event it saw. If the server refuses the token (a restart
+ * gave it another one), we say so, and no longer try: only a new link helps.
  */
 export function follow({ run = "", after = 0, on, onLink }) {
   let last = after;
@@ -93,8 +104,12 @@ export function follow({ run = "", after = 0, on, onLink }) {
         if (id) last = Number(id) || last;
         on[event]?.(JSON.parse(data));
       });
-    } catch {
-      // said below, as any other end of it
+    } catch (error) {
+      if (error.status === 401 && !closed) {
+        closed = true;
+        onLink("refused");
+      }
+      // otherwise said below, as any other end of it
     }
     if (closed || current !== mine) return;
     isLive = false;
@@ -103,7 +118,7 @@ export function follow({ run = "", after = 0, on, onLink }) {
   };
   const wake = () => {
     // A phone that slept may hold a connection that died long ago.
-    if (document.visibilityState === "visible" && !isLive) {
+    if (document.visibilityState === "visible" && !isLive && !closed) {
       clearTimeout(timer);
       current?.abort();
       open();

@@ -1,18 +1,22 @@
 // Routing, what each page shows, and the connection that keeps it up to date.
 
-import { follow, get, post, runPath } from "./api.js";
+import { follow, get, hasToken, post, runPath, useLink } from "./api.js";
 import { ago, duration, fill, h, keyOf, redraw } from "./dom.js";
 import { cardDetail, home } from "./home.js";
 import { RunPage } from "./run.js";
 
 const main = document.getElementById("main");
+const project = document.getElementById("project");
 const crumb = document.getElementById("crumb");
 const link = document.getElementById("link");
 const problem = document.getElementById("problem");
 const said = document.getElementById("said");
 const dialog = document.getElementById("dialog");
 
-let settings = { readOnly: false };
+const SILENCE = 4000; // milliseconds without an answer after which to say what may be wrong
+
+let settings = { readOnly: false, project: "", beginnings: [] };
+let silent = 0;
 let unfollow = () => {};
 let visit = 0; // counts the pages opened: a late answer belongs to another one
 
@@ -22,8 +26,41 @@ function say(words, kind = "") {
 }
 
 function showLink(state) {
-  link.textContent = { live: "live", lost: "reconnecting…", ended: "ended" }[state] ?? state;
-  link.className = `link ${state}`;
+  link.textContent = { live: "live", lost: "reconnecting…", ended: "ended", refused: "new link needed" }[state] ?? state;
+  link.className = `link ${state === "refused" ? "lost" : state}`;
+  if (state === "refused") showDoor();
+  if (state !== "lost") {
+    clearTimeout(silent);
+    if (silent) problem.hidden = true;
+    silent = 0;
+  } else if (!silent) {
+    silent = setTimeout(() => showProblem({ problem: "No answer from `ralph web`.", hint: "If it was stopped, start it again and open the link that it prints." }), SILENCE);
+  }
+}
+
+/** The token is wrong, or there is none: what happened, and what to do. */
+function showDoor() {
+  visit += 1;
+  unfollow();
+  if (dialog.open) dialog.close();
+  problem.hidden = true;
+  document.title = "New link needed – ralph";
+  const text = h("input", { id: "door-link", type: "text", autocomplete: "off", spellcheck: "false", placeholder: "http://127.0.0.1:8484/?token=…" });
+  const wrong = h("p", { class: "bad", role: "alert" });
+  const enter = (event) => {
+    event.preventDefault();
+    if (!useLink(text.value)) wrong.textContent = "There is no token in this text.";
+  };
+  main.drawnFor = "";
+  fill(main, h("section", { class: "door panel" },
+    h("h1", {}, hasToken ? "This page's link is no longer valid" : "This tab needs the link"),
+    h("p", {}, hasToken ? ["Each time ", h("code", {}, "ralph web"), " starts, it makes a new token, and this page still has an earlier one."] : ["The token belongs to one tab. Another tab, or another device, needs the link with its token, too."]),
+    h("p", {}, "Open the link that ", h("code", {}, "ralph web"), " printed in its terminal, or paste it here:"),
+    h("form", { onsubmit: enter }, h("label", { class: "sr", for: "door-link" }, "Link"), text, h("button", { type: "submit", class: "primary" }, "Open")),
+    wrong,
+    h("p", { class: "dim" }, "Your runs are not affected."),
+  ));
+  text.focus();
 }
 
 function showProblem(state) {
@@ -58,13 +95,15 @@ async function openCard(item) {
   }
 }
 
+const title = (...more) => [...more, settings.project, "ralph"].filter(Boolean).join(" – ");
+
 function showHome(number) {
   crumb.textContent = "";
-  document.title = "ralph";
+  document.title = title();
   const show = (state) => {
     if (number !== visit) return;
     showProblem(state);
-    redraw(main, keyOf(number, state), () => home(state, openCard));
+    redraw(main, keyOf(number, state), () => home(state, openCard, settings.beginnings));
     for (const run of state.runs) {
       const since = main.querySelector(`[data-run="${CSS.escape(run.id)}"] .ago`);
       if (since) since.dataset.at = run.activeAt;
@@ -76,12 +115,13 @@ function showHome(number) {
 
 async function showRun(number, id) {
   crumb.textContent = id;
-  document.title = `${id} – ralph`;
+  document.title = title(id);
   let data;
   try {
     data = await get(runPath(id));
   } catch (error) {
     if (number !== visit) return;
+    if (error.status === 401) return showLink("refused");
     main.drawnFor = "";
     fill(main, h("h1", {}, "Not found"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, "All runs")));
     showLink("ended");
@@ -89,7 +129,7 @@ async function showRun(number, id) {
   }
   if (number !== visit) return;
   crumb.textContent = data.run.title || id;
-  document.title = `${data.run.title || id} – ralph`;
+  document.title = title(data.run.title || id);
   const page = new RunPage(id, data, { readOnly: settings.readOnly, say, openDialog });
   main.drawnFor = "";
   fill(main, page.element);
@@ -147,11 +187,11 @@ async function begin() {
   } catch (error) {
     showProblem({ problem: error.message });
     if (error.status === 401) {
-      showLink("lost");
-      fill(main);
+      showLink("refused");
       return;
     }
   }
+  project.textContent = settings.project;
   document.getElementById("mode").hidden = !settings.readOnly;
   window.addEventListener("hashchange", route);
   setInterval(tick, 1000);

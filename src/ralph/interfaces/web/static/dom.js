@@ -65,7 +65,13 @@ export function ago(at, now = Date.now() / 1000) {
 }
 
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-export const moment = (at) => (at ? new Date(at * 1000).toLocaleString() : "");
+/** The time; the day too unless it is today. */
+export function moment(at) {
+  if (!at) return "";
+  const date = new Date(at * 1000);
+  const day = date.toDateString() === new Date().toDateString() ? {} : { month: "short", day: "numeric", ...(date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }) };
+  return date.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit", hour12: false });
+}
 export const dim = (...children) => h("span", { class: "dim" }, children);
 export const button = (label, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, label);
 export const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;

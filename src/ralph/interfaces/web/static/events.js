@@ -1,6 +1,7 @@
 // One event of a run as elements of the stream.
 
 import { clock, compact, dim, duration, h, money, plural } from "./dom.js";
+import { markdown } from "./markdown.js";
 
 /** The class for each tone of a decision. */
 export const TONES = { good: "good", open: "odd", quiet: "dim", warning: "odd", bad: "bad" };
@@ -21,8 +22,8 @@ function toolEnd(item) {
 }
 
 const ITEMS = {
-  text: (item) => item.text.trim() && ["words", h("div", { class: "text" }, item.text)],
-  reasoning: (item) => item.text.trim() && ["thought", h("details", {}, h("summary", { class: "dim" }, "thinking"), h("div", { class: "text dim" }, item.text))],
+  text: (item) => item.text.trim() && ["words", markdown(item.text, "text")],
+  reasoning: (item) => item.text.trim() && ["thought", h("details", {}, h("summary", { class: "dim" }, "thinking"), markdown(item.text, "dim"))],
   tool_started: (item) => ["tools", tool(item)],
   tool_ended: (item) => ["tools", toolEnd(item)],
   todo_changed: (item) => ["todos", todoList(item.items ?? [])],
@@ -51,14 +52,24 @@ function check(event, result) {
   );
 }
 
+/** The record has the beginning of it; the run's folder has all. */
+function prompt(data) {
+  if (!data.prompt?.trim()) return null;
+  const isCut = data.prompt_chars > data.prompt.length;
+  return h("details", { class: "prompt" }, h("summary", { class: "dim" }, "prompt"), markdown(data.prompt), isCut && h("p", { class: "dim" }, `Its beginning; ${plural(data.prompt_chars, "character")} in all, in ${data.prompt_file || "the run's folder"}.`));
+}
+
+/** ``done: tag response`` */
+const claim = (text) => text.replace(/^(\w+): (.*)$/, "$1 ($2)");
+
 function landmark(event) {
   const data = event.data ?? {};
   const say = (group, kind, text) => row(group, event.at, h("span", { class: kind }, text));
   switch (event.kind) {
     case "run_started":
-      return row("marks", event.at, h("strong", {}, `Run started: ${data.agent}, profile ${data.profile}`), (data.notes ?? []).map((note) => h("div", { class: "odd" }, note)));
+      return row("marks", event.at, h("strong", {}, `Run started: ${data.agent}, profile ${data.profile}`));
     case "iteration_started":
-      return h("h3", { class: "event marks divider" }, `Iteration ${data.iteration}${data.attempt > 1 ? `, attempt ${data.attempt}` : ""}`, dim(data.role ? data.assignment || data.role : ""));
+      return h("div", { class: "event marks divider" }, h("h3", {}, `Iteration ${data.iteration}${data.attempt > 1 ? `, attempt ${data.attempt}` : ""}`, dim(data.role ? data.assignment || data.role : "")), prompt(data));
     case "agent_started":
       return data.purpose === "iteration" ? null : say("noise", "dim", `asked the agent: ${data.purpose}`);
     case "agent_ended": {
@@ -74,7 +85,7 @@ function landmark(event) {
     case "check_ended":
       return check(event, data.result ?? {});
     case "claims_sought":
-      return say("checks", data.found?.length ? "" : "dim", data.found?.length ? `claimed ${data.found.join(", ")}` : "nothing claimed");
+      return say("checks", data.found?.length ? "" : "dim", data.found?.length ? `the agent claims: ${data.found.map(claim).join(", ")}` : "the agent claims nothing");
     case "action_ended":
       return say("checks", data.ok ? "good" : "bad", `${data.name}: ${data.message ?? ""}`);
     case "iteration_ended":
@@ -96,7 +107,7 @@ function landmark(event) {
     case "run_ended": {
       const tokens = data.spend?.usage ? Object.values(data.spend.usage).reduce((sum, each) => sum + (Number(each) || 0), 0) : 0;
       const facts = [plural(data.iterations, "iteration"), duration(data.seconds), money(data.spend?.cost_usd), tokens ? `${compact(tokens)} tokens` : ""].filter(Boolean);
-      return row("marks end", event.at, h("strong", { class: data.outcome === "completed" ? "good" : "odd" }, `${data.outcome}: ${data.reason}`), h("div", { class: "dim" }, facts.join(", ")));
+      return row("marks end", event.at, h("strong", { class: data.outcome === "completed" ? "good" : "odd" }, `${event.words || data.outcome}: ${data.reason}`), h("div", { class: "dim" }, facts.join(", ")));
     }
     default:
       return say("noise", "dim", event.kind.replaceAll("_", " "));

@@ -1,9 +1,12 @@
 // The first page: runs, and the boards of tasks and stories.
 
 import { counts } from "./charts.js";
-import { ago, button, compact, dim, h, money, moment, plural } from "./dom.js";
+import { ago, button, compact, dim, duration, h, money, moment, plural } from "./dom.js";
+import { inline, markdown } from "./markdown.js";
 
-export const stateChip = (run) => h("span", { class: `chip state ${run.state}` }, run.state);
+const SIGNS = { running: "●", paused: "⏸", waiting: "◔", interrupted: "◌", completed: "✓", exhausted: "■", cancelled: "■", failed: "✗" };
+
+export const stateChip = (run) => h("span", { class: `chip state ${run.state}` }, h("span", { "aria-hidden": "true" }, `${SIGNS[run.state] ?? ""} `), run.stateWords);
 
 export const runLink = (id) => `#/run/${encodeURIComponent(id)}`;
 
@@ -11,7 +14,17 @@ export const runLink = (id) => `#/run/${encodeURIComponent(id)}`;
 export const spent = (run) => (run.costIsPartial && run.cost !== null ? `at least ${money(run.cost)}` : money(run.cost));
 
 export function countOf(run) {
-  return run.maximum ? `${run.iteration}/${run.maximum}` : String(run.iteration);
+  return run.maximum ? `${run.iteration} of ${run.maximum}` : String(run.iteration);
+}
+
+/** What is used of its limits, those that it has. */
+function budget(run) {
+  const { cost, tokens, seconds } = run.limits;
+  return [
+    (run.cost !== null || cost) && h("span", {}, run.cost !== null ? spent(run) : "$0", cost && ` of ${money(cost)}`),
+    (run.tokens > 0 || tokens) && h("span", {}, compact(run.tokens), tokens && ` of ${compact(tokens)}`, " tokens"),
+    seconds && h("span", {}, h("span", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt)), ` of ${duration(seconds)}`),
+  ];
 }
 
 /** ``parts``: how many runs belong to it. */
@@ -21,10 +34,9 @@ export function runRow(run, parts = 0) {
     run.title && h("span", { class: "run-id" }, run.id),
     h("span", { class: "run-facts" },
       parts > 0 ? h("span", {}, plural(parts, "part")) : (run.iteration > 0 || run.maximum) && h("span", {}, `iteration ${countOf(run)}`),
-      run.cost !== null && h("span", {}, spent(run)),
-      run.tokens > 0 && h("span", {}, `${compact(run.tokens)} tokens`),
+      budget(run),
       h("span", {}, `${run.profile} · ${run.agent}`),
-      h("span", { class: "ago", "data-at": run.activeAt }, ago(run.activeAt)),
+      h("span", { title: "the last event" }, run.live && "active ", h("span", { class: "ago", "data-at": run.activeAt }, ago(run.activeAt))),
     ),
     run.check && h("span", { class: "run-check" }, h("span", { class: `verdict ${run.check.verdict}` }, run.check.verdict), ` ${run.check.name}`),
     run.reason && h("span", { class: "run-why" }, run.reason, run.waitsUntil && h("span", { class: "until", "data-until": run.waitsUntil })),
@@ -41,8 +53,15 @@ function card(item, onOpen) {
     h("span", { class: "card-id" }, item.id),
     h("span", { class: "card-title" }, item.title || "(no title)"),
     facts.length > 0 && h("span", { class: "card-facts" }, facts.join(" · ")),
+    item.proof && h("span", { class: "card-proof", title: `proven by ${item.proof}` }, proof(item.proof)),
     item.note && h("span", { class: "card-note" }, item.note),
   );
+}
+
+/** What must pass: ``command: pytest -q``. */
+function proof(words) {
+  const at = words.indexOf(": ");
+  return at < 0 ? [words] : [dim(`${words.slice(0, at)} `), h("code", {}, words.slice(at + 2))];
 }
 
 function board(data, onOpen) {
@@ -66,42 +85,57 @@ function board(data, onOpen) {
   );
 }
 
-export function home(state, onOpen) {
+/** ``beginnings``: what to type where nothing has run yet. */
+export function home(state, onOpen, beginnings) {
   const known = new Set(state.runs.map((run) => run.id));
-  const parts = (id) => state.runs.filter((run) => run.parent === id).length;
-  const live = state.runs.filter((run) => run.live);
+  const parts = (id) => state.runs.filter((run) => run.parent === id);
+  const live = state.runs.filter((run) => run.live && !state.runs.some((other) => other.live && other.id === run.parent));
   const over = state.runs.filter((run) => !run.live && !known.has(run.parent));
-  const rows = (runs) => h("div", { class: "runs" }, runs.map((run) => runRow(run, parts(run.id))));
+  const rows = (runs) => h("div", { class: "runs" }, runs.map((run) => runRow(run, parts(run.id).length)));
+  const alone = live.filter((run) => !parts(run.id).length);
+  const whole = live.filter((run) => parts(run.id).length);
+  if (!state.runs.length && !state.boards.length && !state.problem) return begin(beginnings);
   return [
     h("h1", { class: "sr" }, "Runs and boards"),
     h("section", { "aria-label": "Under way" },
       h("h2", {}, "Under way"),
-      live.length ? rows(live) : h("p", { class: "empty" }, "Nothing is running. Start a run with `ralph run`."),
+      !live.length && h("p", { class: "empty" }, "Nothing is running. Start a run with ", h("code", {}, "ralph run"), "."),
+      alone.length > 0 && rows(alone),
+      whole.map((run) => h("div", { class: "whole" }, runRow(run, parts(run.id).length), rows(parts(run.id).filter((part) => part.live)))),
     ),
     state.boards.map((data) => board(data, onOpen)),
     over.length > 0 && h("section", { "aria-label": "Earlier runs" }, h("h2", {}, "Earlier runs"), rows(over)),
   ];
 }
 
+function begin(beginnings) {
+  return h("section", { class: "begin" },
+    h("h1", {}, "Nothing has run here yet"),
+    h("p", {}, "Type one of these in a terminal, in this project. This page shows what happens as soon as it does."),
+    h("dl", {}, beginnings.map((each) => h("div", {}, h("dt", {}, h("code", {}, each.command)), h("dd", {}, inline(each.does))))),
+  );
+}
+
 /** ``onAsk`` gets what to ask of the task; null on a read-only page. */
 export function cardDetail(detail, onAsk) {
   const item = detail.card;
   const runs = [...new Set(detail.history.map((each) => each.run).filter(Boolean))].slice(0, 10);
-  const list = (title, items) => items.length > 0 && [h("h3", {}, title), h("ul", {}, items.map((text) => h("li", {}, text)))];
+  const list = (title, items) => items.length > 0 && [h("h3", {}, title), h("ul", {}, items.map((text) => h("li", {}, inline(text))))];
   return [
     h("h2", { id: "dialog-title" }, `${item.id} ${item.title}`),
     h("p", { class: "dim" }, [item.status, item.role, item.iteration ? (item.maximum ? `iteration ${item.iteration}/${item.maximum}` : plural(item.iteration, "iteration")) : ""].filter(Boolean).join(" · "), item.run && [" · now in ", h("a", { href: runLink(item.run) }, item.run)]),
-    detail.description && h("p", { class: "pre" }, detail.description),
-    detail.note && [h("h3", {}, "Feedback"), h("p", { class: "pre" }, detail.note)],
+    detail.description && markdown(detail.description),
+    detail.note && [h("h3", {}, "Feedback"), markdown(detail.note)],
     list("Acceptance criteria", detail.criteria),
     list("Depends on", detail.dependsOn),
     detail.completion.length > 0 && [
-      h("h3", {}, "Completion"),
-      h("table", {},
-        h("thead", {}, h("tr", {}, ["role", "verified by", "promise", "at most"].map((name) => h("th", {}, name)))),
-        h("tbody", {}, detail.completion.map((each) => h("tr", {}, [each.role, each.method, each.promise, each.maximum ?? ""].map((value) => h("td", {}, String(value)))))),
-      ),
+      h("h3", {}, "What each role must show"),
+      h("div", { class: "wide" }, h("table", {},
+        h("thead", {}, h("tr", {}, ["role", "proven by", "promise", "iterations"].map((name) => h("th", {}, name)))),
+        h("tbody", {}, detail.completion.map((each) => h("tr", { class: each.role === item.role && "now" }, h("td", {}, each.role), h("td", {}, each.proof ? proof(each.proof) : each.method), h("td", {}, h("code", {}, each.promise)), h("td", {}, each.maximum ? `at most ${each.maximum}` : "")))),
+      )),
     ],
+    !detail.completion.length && item.proof && [h("h3", {}, "Proven by"), h("p", {}, proof(item.proof))],
     detail.history.length > 0 && [
       h("h3", {}, "History"),
       h("ul", { class: "history" },

@@ -4,10 +4,17 @@ import { download, get, post, runPath } from "./api.js";
 import { bars, rates } from "./charts.js";
 import { button, compact, dim, duration, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
 import { TONES, eventRows, lastTodo, todoList } from "./events.js";
-import { countOf, runLink, runRow, spent, stateChip } from "./home.js";
+import { inline } from "./markdown.js";
+import { runLink, runRow, spent, stateChip } from "./home.js";
 
 const MOST_ROWS = 2000;
 const MOST_ROWS_READ = 20000; // while someone reads further up, nothing disappears from under their eyes
+/** A fact, and how much of its limit is used, if it has one. */
+function used(name, value, amount, limit, show) {
+  if (value === "") return null;
+  return h("div", {}, h("dt", {}, name), h("dd", {}, value, limit && [dim(` of ${show(limit)}`), h("progress", { max: limit, value: Math.min(amount, limit), "aria-label": `${name}: used of the limit` })]));
+}
+
 const GROUPS = [["all", "Everything"], ["words", "Words"], ["tools", "Tools"], ["checks", "Checks"]];
 
 export class RunPage {
@@ -61,7 +68,8 @@ export class RunPage {
     this.parts.hidden = !data.parts.length;
     redraw(this.parts, keyOf(data.parts), () => [h("h2", {}, "Parts ", dim(String(data.parts.length))), h("div", { class: "parts" }, data.parts.map((part) => runRow(part)))]);
     const iterations = [...this.iterations.entries()];
-    this.list.hidden = this.plots.hidden = !iterations.length && data.parts.length > 0;
+    this.list.hidden = !iterations.length && data.parts.length > 0;
+    this.plots.hidden = !iterations.some(([, each]) => each.decision);
     redraw(this.list, keyOf(iterations), () => this.drawIterations());
     redraw(this.plots, keyOf(iterations, data.figures), () => this.drawCharts());
   }
@@ -155,22 +163,22 @@ export class RunPage {
 
   drawHead(header) {
     const run = this.run;
-    const fact = (name, value, extra = {}) => value !== "" && h("div", {}, h("dt", {}, name), h("dd", extra, value));
+    const seconds = (run.endedAt ?? (run.live ? Date.now() / 1000 : run.activeAt)) - run.startedAt;
+    const fact = (name, value) => value !== "" && h("div", {}, h("dt", {}, name), h("dd", {}, value));
     return [
-      h("div", { class: "run-title" }, h("h1", {}, run.title || run.id), stateChip(run)),
+      h("div", { class: "run-title" }, h("h1", {}, run.title ? inline(run.title) : run.id), stateChip(run)),
       (run.title || run.parent) && h("p", { class: "dim" }, run.title && run.id, run.parent && [run.title ? ", part of " : "part of ", h("a", { href: runLink(run.parent) }, run.parent)]),
       run.reason && h("p", { class: "why" }, run.reason, run.waitsUntil && h("span", { class: "until", "data-until": run.waitsUntil })),
       run.concerns.map((concern) => h("p", { class: "odd" }, `Concern: ${concern}`)),
       h("dl", { class: "facts" },
-        fact("Iteration", run.iteration || run.maximum ? countOf(run) : ""),
-        fact("Cost", spent(run)),
-        fact("Tokens", run.tokens ? compact(run.tokens) : ""),
+        used("Iteration", run.iteration || run.maximum ? String(run.iteration) : "", run.iteration, run.maximum, String),
+        used("Cost", run.limits.cost && run.cost === null ? "unknown" : spent(run), run.cost ?? 0, run.limits.cost, money),
+        used("Tokens", run.tokens || run.limits.tokens ? compact(run.tokens) : "", run.tokens, run.limits.tokens, compact),
+        used(run.live ? "Running for" : "Took", run.live ? h("span", { "data-since": run.startedAt }, duration(seconds)) : duration(seconds), seconds, run.limits.seconds, duration),
         fact("Started", moment(run.startedAt)),
-        run.live ? h("div", {}, h("dt", {}, "Running for"), h("dd", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt))) : [fact("Ended", moment(run.endedAt)), fact("Took", run.endedAt ? duration(run.endedAt - run.startedAt) : "")],
         fact("Agent", `${run.agent} · ${run.profile}`),
       ),
-      run.maximum && run.live && h("progress", { max: run.maximum, value: Math.min(run.iteration, run.maximum), "aria-label": "iterations used" }),
-      header.map((note) => h("p", { class: "dim" }, note)),
+      header.map((note) => h("p", { class: "odd" }, `⚠ ${note}`)),
       this.buttons(),
     ];
   }
@@ -221,7 +229,7 @@ export class RunPage {
 
   drawIterations() {
     const all = [...this.iterations.entries()].reverse();
-    return [h("h2", {}, "Iterations ", dim(String(this.figures.judged))), !all.length && h("p", { class: "empty" }, "None yet."), all.map(([key, each]) => this.iteration(key, each))];
+    return [h("h2", {}, "Iterations ", dim(String(Math.max(this.figures.judged, all.length)))), !all.length && h("p", { class: "empty" }, "None yet."), all.map(([key, each]) => this.iteration(key, each))];
   }
 
   iteration(key, each) {
@@ -274,9 +282,9 @@ export class RunPage {
   }
 
   drawCharts() {
-    const all = [...this.iterations.values()];
+    const all = [...this.iterations.values()].filter((each) => each.decision);
     const named = (value) => all.map((each) => ({ label: `#${each.iteration}`, value: value(each), kind: TONES[each.tone] }));
     const drawn = [bars("Cost per iteration", named((each) => each.cost), money), bars("Time per iteration", named((each) => each.seconds), duration), rates("Pass rate of the checks", this.figures.rates)].filter(Boolean);
-    return [h("h2", {}, "Charts"), drawn.length ? drawn : h("p", { class: "empty" }, "They appear after the first iteration.")];
+    return [h("h2", {}, "Charts"), drawn];
   }
 }
