@@ -7,6 +7,7 @@ RalphError            message, and what to do about it
 ├─ WorkspaceBusy      another run holds this workspace                 exit 2
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
 ├─ GitFailed          git cannot do what the work needs                exit 4
+├─ SetupFailed        a worktree cannot be made able to build          exit 4
 └─ StoreError         database damaged, unwritable or of a newer ralph exit 4
    └─ TooManyFiles    the system lets this process open no more        exit 4
 anything else         a bug in ralph                                   exit 3
@@ -53,6 +54,16 @@ class GitFailed(RalphError):
     """Git cannot do what the work needs."""
 
     exit_code = 4
+
+
+class SetupFailed(RalphError):
+    """What the user wants a worktree to be set up with does not work. ``said``: the end of what it printed."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, *, hint: str = "", said: tuple[str, ...] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.said = said
 
 
 class StoreError(RalphError):

@@ -42,6 +42,7 @@ from ralph.config.untrusted import (
     only,
     rising,
 )
+from ralph.config.workspace_settings import WorkspaceSettings
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
@@ -435,6 +436,9 @@ class Settings:
         "Run guardrails and verification in the sandbox too: the agent can change what they run.",
         untrusted=only(True),
         means="runs guardrails and verification outside the sandbox",
+    )
+    workspace: WorkspaceSettings = setting(
+        Table(WorkspaceSettings), WorkspaceSettings(), "What worktrees need before they can build."
     )
     guard: GuardSettings = setting(
         Table(GuardSettings),

@@ -107,10 +107,13 @@ def scm_asks(root: Root, loaded: Loaded) -> tuple[Demand, ...]:
 
 
 def tasks_ask(root: Root) -> tuple[Demand, ...]:
-    """What the project's tasks want to run. Raises StoreError if the record cannot be read."""
+    """What the project's tasks want to run, and its worktrees to see. Raises StoreError if the record cannot be read."""
     from ralph.adapters.storage.task_demands import demands_of_tasks
+    from ralph.adapters.workspace.worktree_includes import include_demands
+    from ralph.config.root import git_top
 
-    return demands_of_tasks(root.state / STATE_FOLDER)
+    top = git_top(root.workspace) or root.workspace
+    return (*demands_of_tasks(root.state / STATE_FOLDER), *include_demands(top))
 
 
 def agree(root: Path, demands: Sequence[Demand]) -> None:

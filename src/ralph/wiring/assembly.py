@@ -221,7 +221,8 @@ async def drive(kit: Kit) -> RunResult:
     """Run it to its end, whatever kind it is."""
     composition = kit.launch.composition
     if isinstance(composition, Driven):
-        kit.announce(proof=proof_policy(kit.launch, kit.runners.own, has_commands=True))  # those of its tasks
+        proof = proof_policy(kit.launch, kit.runners.own, has_commands=True)  # those of its tasks
+        kit.announce(commands=[*composition.commands(kit.launch)], proof=proof)
         return await composition.drive(kit)
     async with AsyncExitStack() as stack:
         try:

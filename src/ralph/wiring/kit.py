@@ -17,6 +17,7 @@ from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import QuotaSeen, RunEnded, RunStarted, Warned
 from ralph.domain.loop.state import LoopState
 from ralph.domain.proof.policy import ProofPolicy
+from ralph.domain.sandbox.kind import Network
 from ralph.engine.agents.discreet_agent import DiscreetAgent
 from ralph.engine.agents.sparing_agent import Quota, SparingAgent
 from ralph.engine.budget_meter import Meter
@@ -191,11 +192,16 @@ class Kit:
 
     @asynccontextmanager
     async def runner_at(
-        self, path: Path, *, reads: Sequence[Path] = (), writes: Sequence[Path] = ()
+        self,
+        path: Path,
+        *,
+        reads: Sequence[Path] = (),
+        writes: Sequence[Path] = (),
+        allow: Sequence[str] = (),
     ) -> AsyncIterator[ProcessRunner]:
         """For checks in a place of their own: in a sandbox of the run's kind, if it is confined, that may write only there.
 
-        ``reads`` and ``writes``: what else they need.
+        ``reads`` and ``writes``: what else they need; ``allow``: hosts.
         """
         runners, confined = self.runners, self.runners.confinement.sandbox
         if confined is None or not self.launch.settings.sandbox_checks:
@@ -206,6 +212,8 @@ class Kit:
 
         run_id, sandbox = self.record.run_id, self.launch.settings.sandbox
         sandbox = replace(sandbox, kind=confined.kind, readonly=(*sandbox.readonly, *map(str, reads)))
+        if allow:
+            sandbox = replace(sandbox, network=Network.ALLOW, allow=(*sandbox.allow, *allow))
         ours = PosixProcessRunner(
             run_id=run_id,
             base_environment=runners.own.environment,

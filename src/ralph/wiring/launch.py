@@ -90,6 +90,10 @@ class Composition(Described, Protocol):
 class Driven(Described, Protocol):
     """A run that is no loop itself, but has others run theirs (``ralph work``)."""
 
+    def commands(self, launch: Launch) -> Iterator[str]:
+        """What it will run besides what its parts do, each with who says so."""
+        ...
+
     async def drive(self, kit: Kit) -> RunResult: ...
 
 

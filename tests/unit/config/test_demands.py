@@ -33,6 +33,7 @@ FREE = [
     "streamAgentOutput",
     "includeIterationCountInPrompt",
     "truncation",
+    "workspace.timeout",
     "output",
     "scm.timeout",
     "limits.waitForLimits",

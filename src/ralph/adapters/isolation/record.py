@@ -18,7 +18,7 @@ STATE_FOLDER = ".ralph"
 _MARKER = ".ralph-active"
 SESSIONS = "sessions"  # of sandboxed agents
 _RUNS = "runs"
-_OURS = frozenset({_RUNS, SESSIONS, "forward", "plans", "seal", "worktrees"})
+_OURS = frozenset({_RUNS, SESSIONS, "forward", "plans", "prepared", "seal", "worktrees"})
 _OURS_BY_BEGINNING = ("ralph.db", "settings.local", "ui-")
 _MOST_LINKS = 500
 

@@ -11,6 +11,7 @@ from ralph.adapters.files import real_path
 from ralph.adapters.git import Git
 from ralph.adapters.git_folders import git_folders, included_in_tree
 from ralph.adapters.workspace.fast_forward import FastForward
+from ralph.adapters.workspace.preparation import Preparation
 from ralph.adapters.workspace.repository_lock import lock_folder
 from ralph.adapters.workspace.worktrees import Worktrees, make_project_folder
 from ralph.domain.sandbox.own_git import OWN
@@ -23,17 +24,30 @@ TRIES = 5
 MOST_NAMED = 5
 
 
+def place_of(run_folder: Path) -> str:
+    """The name of the worktree in which a run merges."""
+    return f"{PLACE}-{run_folder.name}"
+
+
 class Integration:
     """Merges into one branch. One at a time: callers take turns. Each run has a tree of its own for it."""
 
     def __init__(
-        self, git: Git, worktrees: Worktrees, forward: FastForward, *, target: str, run_folder: Path
+        self,
+        git: Git,
+        worktrees: Worktrees,
+        forward: FastForward,
+        *,
+        target: str,
+        run_folder: Path,
+        preparation: Preparation | None = None,
     ) -> None:
         self._git = git  # of the main checkout
         self._worktrees = worktrees
         self._fast_forward = forward
         self._target = target
-        self._place = f"{PLACE}-{run_folder.name}"
+        self._preparation = preparation
+        self._place = place_of(run_folder)
         self._index = run_folder / "merge.index"
         self._held: int | None = None
 
@@ -115,7 +129,7 @@ class Integration:
             merged = tip if is_merged else await self._merge(commit, tip, message)
             if isinstance(merged, Conflict | NotMerged):
                 return merged
-            if wrong := await self._verify(worktree, merged, verify):
+            if wrong := await self._verify(worktree, merged, tip, verify):
                 return Unverified(wrong, tip)
             # What a verification wrote into the tree is not part of the merge.
             if is_merged:
@@ -136,10 +150,14 @@ class Integration:
             self._held = lock_folder(path)
         return path
 
-    async def _verify(self, worktree: Worktree, commit: str, verify: Verify) -> str:
+    async def _verify(self, worktree: Worktree, commit: str, tip: str, verify: Verify) -> str:
         """What is merged must be what was seen: nobody may have written to the merged files meanwhile."""
         path = await self._open(commit)
         place = make_project_folder(path, worktree.folder)
+        if self._preparation is not None and (
+            wrong := await self._preparation.prepare_merge(path, tip=tip, commit=commit)
+        ):
+            return wrong
         git = self._git.at(path)
         index = git.root / (await git.must("rev-parse", "--git-path", "index")).out.rstrip("\n")
         beneath.remove(self._index, self._index.parent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from time import time
@@ -15,6 +15,8 @@ from ralph.adapters.files import make_private_folder, real_path
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.nested_repositories import unsaved_repositories
 from ralph.adapters.workspace.repository_lock import RepositoryLock, lock_folder
+from ralph.adapters.workspace.setup_marks import FOLDER as MARKS
+from ralph.adapters.workspace.setup_marks import SetupMarks
 from ralph.domain.tasks.leftovers import is_made_again
 from ralph.engine.tasks.ports import Removal, Worktree
 from ralph.errors import GitFailed
@@ -30,10 +32,15 @@ TRIES = 3
 PAUSE = 0.2
 
 
+async def nothing_to_clear_up(_path: Path) -> None:
+    """Most worktrees hold nothing but files."""
+
+
 class Worktrees:
     """All worktrees of one project, below ``<state folder>/worktrees``. Nothing of the work in one is ever discarded.
 
     ``folder``: where the project is in its repository. ``kept``: where files go that git ignores, and so does not merge.
+    ``tear_down``: what to do in one, by its path, before it is removed.
     """
 
     def __init__(
@@ -43,8 +50,11 @@ class Worktrees:
         *,
         kept: Path,
         folder: str = "",
+        tear_down: Callable[[Path], Awaitable[None]] = nothing_to_clear_up,
         now: Callable[[], float] = time,
     ) -> None:
+        self.marks = SetupMarks(state_folder / MARKS)
+        self._tear_down = tear_down
         self._git = git
         self._folder = state_folder / FOLDER
         self._kept = kept
@@ -95,6 +105,8 @@ class Worktrees:
         path, branch = worktree.path, f"refs/heads/{worktree.branch}"
         place = self._kept / path.name
         kept: tuple[str, ...] = ()
+        if await self._is_worktree(path) and not await self._unmerged(path, merged_into):
+            await self._tear_down(path)
         async with self._lock.held():
             if await self._git.commit_of(branch) and not await self._git.is_ancestor(branch, merged_into):
                 return Removal(why=f"{worktree.branch} is not in {merged_into}")
@@ -113,6 +125,8 @@ class Worktrees:
 
     async def discard(self, name: str) -> None:
         """Remove one of our own, whatever is in it."""
+        if self.place(name).is_dir():
+            await self._tear_down(self.place(name))
         async with self._lock.held():
             await self._remove(self.place(name))
 
@@ -131,6 +145,7 @@ class Worktrees:
     async def _make(self, path: Path, *, start: str, branch: str = "") -> None:
         """An agent's own git may be making or pruning worktrees meanwhile, which git does not always survive."""
         make_private_folder(self._folder)
+        self.marks.forget(path.name)
         for left in reversed(range(TRIES)):
             await self._git.run("worktree", "remove", "--force", "--force", str(path))  # half of one
             self._put_aside(path)
@@ -212,6 +227,7 @@ class Worktrees:
 
     async def _remove(self, path: Path) -> None:
         """The folder loses its name at once, so that a kill leaves either all of it or nothing that counts."""
+        self.marks.forget(path.name)
         gone = next(self._free(f"{REMOVED}{path.name}"))
         with contextlib.suppress(FileNotFoundError):
             trees.move(path, gone, self._folder, self._folder)

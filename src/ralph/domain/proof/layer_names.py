@@ -6,6 +6,7 @@ from enum import StrEnum
 
 
 class LayerName(StrEnum):
+    SETUP = "setup"
     CANARY_AT_START = "canary at the start"
     PROTECTION = "protection"
     TESTS_REVIEW = "tests review"

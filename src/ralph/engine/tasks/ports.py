@@ -217,6 +217,17 @@ class Worktrees(Protocol):
         ...
 
 
+class Preparation(Protocol):
+    """What a worktree needs before it can build. No agent's doing, and none is told unless its own changes broke it."""
+
+    async def prepare(self, worktree: Worktree) -> str | None:
+        """None if it is set up already; else empty, or why it fails with what the task has changed.
+
+        Raises SetupFailed if it fails without that too.
+        """
+        ...
+
+
 class Merges(Protocol):
     """Into one target branch, the user's."""
 

@@ -27,8 +27,16 @@ from ralph.engine.parts import not_known
 from ralph.engine.pause import stand_by
 from ralph.engine.ports import Clock, Control, Journal, Publish
 from ralph.engine.tasks.merge import TaskMerge
-from ralph.engine.tasks.ports import Merges, OutsideWatch, TaskQueue, TaskRuns, Worktree, Worktrees
-from ralph.errors import RalphError
+from ralph.engine.tasks.ports import (
+    Merges,
+    OutsideWatch,
+    Preparation,
+    TaskQueue,
+    TaskRuns,
+    Worktree,
+    Worktrees,
+)
+from ralph.errors import RalphError, SetupFailed
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,6 +46,7 @@ class Worker:
     tasks: TaskQueue
     watch: OutsideWatch
     worktrees: Worktrees
+    preparation: Preparation
     merges: Merges
     merge: TaskMerge
     runs: TaskRuns
@@ -57,6 +66,7 @@ class Worker:
     _spends: dict[str, Spend] = field(default_factory=dict, init=False)  # of each task, with its time
     _accepted: list[str] = field(default_factory=list, init=False)  # by an earlier process; not merged yet
     _concerns: list[str] = field(default_factory=list, init=False)
+    _broken: SetupFailed | None = field(default=None, init=False)  # no worktree can be set up
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +83,7 @@ class Worker:
                 stopping = await stand_by(self.control, self._exceeded)
                 limit = limit or self._exceeded() or ""
                 self._concerns += self.watch.look(tuple(active.values()))
-                if not stopping:
+                if not stopping and self._broken is None:
                     self._start_ready(active, only_merges=bool(limit))
                 if not active:
                     break
@@ -129,6 +139,9 @@ class Worker:
     async def _work_on(self, name: str) -> TaskResult:
         try:
             return await self._run_until_merged(name)
+        except SetupFailed as error:
+            self._broken = self._broken or error
+            return TaskResult(name, Outcome.WAITING, "a worktree could not be set up")
         except RalphError as error:
             self.publish(Warned(f"{name}: {error.message}"))
             return TaskResult(name, Outcome.FAILED, error.message)
@@ -140,15 +153,20 @@ class Worker:
     async def _run_until_merged(self, name: str) -> TaskResult:
         task = self.tasks.get(name)
         worktree = await self.worktrees.open(task.id, start=self.target, base=task.base_commit)
+        if task.status is TaskStatus.OPEN:
+            await self.preparation.prepare(worktree)
         task = self.tasks.change(
             name,
             lambda now: replace(now, branch=worktree.branch, base_commit=worktree.base),
             at=self.clock.now(),
         )
         if task.status is TaskStatus.OPEN:
-            await self.merges.catch_up(worktree)
+            await self._catch_up(worktree)
         while True:
             if task.status is TaskStatus.OPEN:
+                if self.control.stopping:
+                    why = "stopped by the user; `ralph work` resumes it"
+                    return TaskResult(name, Outcome.CANCELLED, why, is_stopped=True)
                 result = await self._run(task, worktree)
                 task = self.tasks.get(name)
                 if task.status is not TaskStatus.ACCEPTED:
@@ -158,10 +176,11 @@ class Worker:
             if isinstance(merged, TaskResult):
                 return merged
             task, worktree = merged, replace(worktree, base=merged.base_commit)
-            await self.merges.catch_up(worktree)
-            if self.control.stopping:
-                why = "stopped by the user; `ralph work` resumes it"
-                return TaskResult(name, Outcome.CANCELLED, why, is_stopped=True)
+            await self._catch_up(worktree)
+
+    async def _catch_up(self, worktree: Worktree) -> None:
+        await self.merges.catch_up(worktree)
+        await self.preparation.prepare(worktree)
 
     async def _run(self, task: Task, worktree: Worktree) -> RunResult:
         result = await self.runs.run(
@@ -239,6 +258,9 @@ class Worker:
         unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]
         unfinished += [one for one in not_begun if one.reason != ended_by]
         hint = retry_hint(self._over(left))
+        if (broken := self._broken) is not None:
+            outcome, reason, hint = Outcome.FAILED, broken.message, broken.hint
+            self._concerns += broken.said
         state = self._now()
         self.publish(
             RunEnded(

@@ -38,6 +38,7 @@ from ralph.engine.proof.accepted_commit import AcceptedCommit
 from ralph.engine.proof.sightings import Sightings
 from ralph.engine.session import Watch
 from ralph.engine.tasks.ports import VerificationTools, Worktree
+from ralph.engine.tasks.setup_check import SetupCheck
 from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
 from ralph.wiring.agents import ChosenAgents, chosen_agents
@@ -62,6 +63,7 @@ class TaskComposition:
     pipeline: Pipeline
     by_role: Mapping[str, ChosenAgents]
     sightings: Sightings
+    prepare: Callable[[], Awaitable[str | None]] | None  # the worktree, again if that is needed
 
     def arguments(self) -> Mapping[str, object]:
         return {"task": self.task.id}
@@ -126,7 +128,7 @@ class TaskComposition:
             ),
             agent=agent,
             probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
-            checks=kit.guardrails(),
+            checks=[*([SetupCheck(self.prepare)] if self.prepare else ()), *kit.guardrails()],
             checks_of=checks_of,
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.launch.rules(),
@@ -237,6 +239,7 @@ def prepare_task(
     exceeded: Callable[[], str | None],
     before: Spend = NOTHING,
     sightings: Sightings,
+    prepare: Callable[[], Awaitable[str | None]] | None,
     program_files: ProgramFiles,
     quota: Quota | None = None,
 ) -> Launch:
@@ -250,7 +253,7 @@ def prepare_task(
         root=Root(whole.root.state, worktree.workspace),
         agents=chosen_agents(settings, worktree.workspace),
         composition=TaskComposition(
-            task, worktree, pipeline, agents_of_roles(settings, worktree.workspace), sightings
+            task, worktree, pipeline, agents_of_roles(settings, worktree.workspace), sightings, prepare
         ),
         programs=whole.programs,
         program_files=program_files,

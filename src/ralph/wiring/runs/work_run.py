@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ralph.adapters.control.run_control import PartControl, RunControl
@@ -18,6 +19,8 @@ from ralph.adapters.storage.task_watch import TaskWatch
 from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.workspace.fast_forward import FastForward
 from ralph.adapters.workspace.integration import Integration
+from ralph.adapters.workspace.preparation import Preparation
+from ralph.adapters.workspace.worktree_includes import include_demands
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root, git_top
@@ -40,6 +43,7 @@ from ralph.wiring.assembly import drive, open_run
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
 from ralph.wiring.merge_check import FinalVerification
+from ralph.wiring.preparation import preparation_of, setup_commands, tearing_down
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, require_runnable
 from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
@@ -64,6 +68,9 @@ class WorkComposition:
     def warnings(self, launch: Launch) -> Iterator[str]:
         return iter(())
 
+    def commands(self, launch: Launch) -> Iterator[str]:
+        return setup_commands(launch)
+
     async def drive(self, kit: Kit) -> RunResult:
         store = TaskStore(kit.record.database, me=this_process(), started_of=started_of)
         try:
@@ -84,13 +91,27 @@ class WorkComposition:
         state_folder = kit.launch.state_folder
         folder = _folder_in_repository(kit.workspace)
         git = Git(kit.workspace, kit.runners.outside, folder=folder)
-        worktrees = Worktrees(git, state_folder, kept=kit.record.folder / "kept", folder=folder)
-        forward = FastForward(git, state_folder)
-        merges = Integration(git, worktrees, forward, target=target, run_folder=kit.record.folder)
+        worktrees = Worktrees(
+            git,
+            state_folder,
+            kept=kit.record.folder / "kept",
+            folder=folder,
+            tear_down=tearing_down(kit, folder),
+        )
+        preparation = preparation_of(kit, git, worktrees, folder)
+        merges = Integration(
+            git,
+            worktrees,
+            FastForward(git, state_folder),
+            target=target,
+            run_folder=kit.record.folder,
+            preparation=preparation,
+        )
         return Worker(
             tasks=store,
             watch=TaskWatch(store, kit.record.database, kit.warn, kit.clock.now),
             worktrees=worktrees,
+            preparation=preparation,
             merges=merges,
             merge=TaskMerge(
                 tasks=store,
@@ -104,7 +125,7 @@ class WorkComposition:
                 publish=kit.publish,
                 time_over=kit.time_over,
             ),
-            runs=RunsOfTasks(kit, store, self.pipeline),
+            runs=RunsOfTasks(kit, store, self.pipeline, preparation),
             target=target,
             wanted=wanted,
             max_parallel=self.max_parallel,
@@ -147,6 +168,7 @@ class RunsOfTasks:
     kit: Kit
     store: TaskStore
     pipeline: Pipeline
+    preparation: Preparation
     sightings: Sightings = field(default_factory=Sightings)
 
     async def run(
@@ -173,6 +195,7 @@ class RunsOfTasks:
             exceeded=exceeded,
             before=used_before(kit.record.database, path, task.id, besides=resumes),
             sightings=self.sightings,
+            prepare=partial(self.preparation.prepare, worktree) if self.preparation.is_wanted else None,
             program_files=kit.program_files,
             quota=kit.quota,
         )
@@ -248,7 +271,10 @@ def prepare_work(
         maximum=settings.profiles.verified.maximum_iterations,
         guardrails=guardrails_of(settings),
         resumes=resumes,
-        demands=demands_of_tasks(root.state / STATE_FOLDER),
+        demands=(
+            *demands_of_tasks(root.state / STATE_FOLDER),
+            *include_demands(git_top(root.workspace) or root.workspace),
+        ),
     )
 
 

@@ -289,3 +289,20 @@ def test_a_failure_of_the_record_ends_all_and_releases_what_was_claimed() -> Non
     world = asyncio.run(run())
     assert world.runs.under_way == 0
     assert not world.tasks.claimed
+
+
+# --- worktrees that cannot be set up ---
+
+
+def test_no_task_is_charged_for_a_worktree_that_cannot_be_set_up() -> None:
+    """What is under way is finished, and nothing more is begun."""
+
+    def break_one(world: World) -> None:
+        world.setups.broken.add("B")
+
+    world, result = work(task("A"), task("B"), task("C"), max_parallel=2, prepare=break_one)
+
+    assert (result.outcome, result.reason, result.hint) == (Outcome.FAILED, "`npm ci` failed", "fix it")
+    assert [world.status(name) for name in "ABC"] == [DONE, OPEN, OPEN]
+    assert "no such package" in world.end.concerns
+    assert not world.warnings, "it is said once, at the end"

@@ -21,7 +21,7 @@ from ralph.engine.stop_token import StopToken
 from ralph.engine.tasks.merge import TaskMerge
 from ralph.engine.tasks.ports import Removal, Verify, Worktree
 from ralph.engine.tasks.worker import Worker
-from ralph.errors import GitFailed, UsageError
+from ralph.errors import GitFailed, SetupFailed, UsageError
 from ralph.testing.fake_clock import FakeClock
 from ralph.testing.memory_journal import MemoryJournal
 
@@ -217,6 +217,19 @@ class Runs:
         return RunResult(Outcome.COMPLETED, "accepted", LoopState(spend=Spend(cost_usd=1.0)))
 
 
+class Setups:
+    """``broken``: the worktrees that cannot be set up."""
+
+    def __init__(self) -> None:
+        self.broken: set[str] = set()
+
+    async def prepare(self, worktree: Worktree) -> str | None:
+        await asyncio.sleep(0)
+        if worktree.path.name in self.broken:
+            raise SetupFailed("`npm ci` failed", hint="fix it", said=("no such package",))
+        return None
+
+
 class World:
     """Made inside a running event loop."""
 
@@ -225,6 +238,7 @@ class World:
     ) -> None:
         self.tasks = Tasks(tasks, claimed_by_others=claimed_by_others)
         self.trees = Trees()
+        self.setups = Setups()
         self.branch = Branch()
         self.runs = Runs(self, scripts or {})
         self.control = StopToken()
@@ -262,6 +276,7 @@ class World:
             tasks=self.tasks,
             watch=Unwatched(),
             worktrees=self.trees,
+            preparation=self.setups,
             merges=self.branch,
             merge=self.merge(),
             runs=self.runs,

@@ -1,0 +1,53 @@
+"""The files of a worktree before something else than work changes them, and back to those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters import beneath, trees
+from ralph.adapters.files import make_private_folder, write_private
+from ralph.adapters.git import Git
+
+
+@dataclass(frozen=True, slots=True)
+class TreeBaseline:
+    """``index``: a file of ours, an index with all that is there but ignored. It outlives a kill, so that what was changed
+    before that is put back too."""
+
+    git: Git
+    index: Path
+
+    async def take(self) -> None:
+        """Unless a process that was killed has left one. Raises GitFailed or OSError."""
+        folder = self.index.parent
+        make_private_folder(folder)
+        if beneath.status(self.index, folder) is not None:
+            return
+        unfinished = self.index.with_name(f"{self.index.name}.new")
+        self._remove(unfinished, unfinished.with_name(f"{unfinished.name}.lock"))
+        found = self.git.root / (await self.git.must("rev-parse", "--git-path", "index")).out.rstrip("\n")
+        trees.copy(found, unfinished, found.parent, folder)
+        # It fails, having added all the rest, if something is there that is both ours and ignored.
+        await self.git.run("add", "--all", "--", *self.git.not_own, environment=self._variables(unfinished))
+        trees.move(unfinished, self.index, folder, folder)
+
+    async def put_back(self) -> list[str]:
+        """What was changed or deleted since; gives the new files that git does not ignore. Raises OSError."""
+        own = self._variables(self.index)
+        await self.git.run("update-index", "-q", "--refresh", environment=own)
+        changed = await self.git.run("diff-files", "--name-only", "-z", environment=own)
+        listing = self.index.with_name(f"{self.index.name}.changed")
+        write_private(listing, changed.output)
+        await self.git.run("checkout-index", "--force", "-z", "--stdin", stdin=listing, environment=own)
+        listed = ("ls-files", "--others", "--exclude-standard", "-z", "--", *self.git.not_own)
+        new = await self.git.run(*listed, environment=own)
+        self._remove(self.index, listing)
+        return new.names
+
+    def _variables(self, index: Path) -> dict[str, str]:
+        return {"GIT_INDEX_FILE": str(index.absolute())}
+
+    def _remove(self, *files: Path) -> None:
+        for file in files:
+            beneath.remove(file, self.index.parent)

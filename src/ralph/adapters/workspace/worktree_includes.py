@@ -1,0 +1,63 @@
+"""``.worktreeinclude``: which of the files that git ignores a new worktree gets a copy of, such as ``.env``.
+
+The file is at the top of the repository and has the syntax of .gitignore, as other tools have it: a file is copied if it
+matches and git ignores it; none that git tracks, no link, and nothing over what is there.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters import beneath
+from ralph.adapters.files import write_private
+from ralph.adapters.git import Git
+from ralph.adapters.workspace.setup_marks import SetupMarks, place_copy
+from ralph.domain.trust.demand import Demand
+
+FILE = ".worktreeinclude"
+MOST_BYTES = 100_000
+
+
+def read_includes(top: Path) -> bytes:
+    """Empty: there are none."""
+    found = beneath.read_whole(top / FILE, MOST_BYTES, top) or b""
+    return found if _patterns(found) else b""
+
+
+def include_demands(top: Path) -> tuple[Demand, ...]:
+    """A repository brings its file along: which of their ignored files agents see is the user's to say."""
+    patterns = _patterns(read_includes(top))
+    return (
+        (Demand("copies into worktrees what git ignores and fits", patterns, FILE, FILE),) if patterns else ()
+    )
+
+
+def _patterns(content: bytes) -> list[str]:
+    lines = (line.strip() for line in content.decode(errors="replace").splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeIncludes:
+    """``content``: of the file, as it was when the run began."""
+
+    git: Git  # at the top of the user's checkout
+    content: bytes
+    marks: SetupMarks
+
+    async def copy_to(self, path: Path) -> None:
+        """Raises GitFailed or OSError."""
+        if not self.content:
+            return
+        top, patterns = self.git.root, self.marks.folder / f"{path.name}.include"
+        write_private(patterns, self.content)
+        listing = ("ls-files", "--others", "--ignored", "-z")
+        fits = await self.git.must(*listing, f"--exclude-from={patterns.absolute()}", "--", *self.git.not_own)
+        ignored = await self.git.must(*listing, "--exclude-standard", "--", *self.git.not_own)
+        beneath.remove(patterns, self.marks.folder)
+        for name in sorted(set(fits.names) & set(ignored.names)):
+            if not name.endswith("/") and not beneath.read_link(top / name, top):
+                with suppress(FileExistsError, FileNotFoundError, beneath.LinkInTheWay):
+                    place_copy(top / name, path / name, top, path, self.marks)
