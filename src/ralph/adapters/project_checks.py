@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph.adapters.files import read_plain
-from ralph.domain.proposals.proposal import Proposal, ReadText
+from ralph.domain.proposals.proposal import Files, Proposal
 from ralph.domain.proposals.registry import guardrails
 
 _LARGEST = 1_000_000
+_MOST_NAMES = 10_000
+_ENVIRONMENTS = (".venv", "venv")
+"""Where a project may keep programs of its own, which are not on PATH unless somebody activated them."""
 
 
 class Checks(NamedTuple):
@@ -25,15 +29,20 @@ class Checks(NamedTuple):
 def find_checks(workspace: Path, environ: Mapping[str, str] = os.environ) -> Checks:
     path = environ.get("PATH", os.defpath)
 
-    def has(program: str) -> bool:
-        return shutil.which(program, path=path) is not None
+    def place_of(program: str) -> str | None:
+        """Where it is called from; empty: PATH. None: it is not here."""
+        if shutil.which(program, path=path) is not None:
+            return ""
+        own = (f"{folder}/bin/" for folder in _ENVIRONMENTS)
+        return next((place for place in own if os.access(workspace / place / program, os.X_OK)), None)
 
-    found = guardrails(_reader(workspace), has)
-    usable = tuple(each for each in found if has(each.program))
-    return Checks(usable, tuple(each for each in found if each not in usable))
+    found = guardrails(_files_of(workspace), lambda program: place_of(program) is not None)
+    places = [(each, place_of(each.program)) for each in found]
+    usable = tuple(each._replace(command=place + each.command) for each, place in places if place is not None)
+    return Checks(usable, tuple(each for each, place in places if place is None))
 
 
-def _reader(workspace: Path) -> ReadText:
+def _files_of(workspace: Path) -> Files:
     """What cannot be read counts as missing."""
 
     def read(name: str) -> str | None:
@@ -42,4 +51,10 @@ def _reader(workspace: Path) -> ReadText:
         except OSError:
             return None
 
-    return read
+    def names(folder: str) -> list[str]:
+        try:
+            return [each.name for each in islice((workspace / folder).iterdir(), _MOST_NAMES)]
+        except OSError:
+            return []
+
+    return Files(read, names)

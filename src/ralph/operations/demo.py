@@ -6,13 +6,13 @@ import asyncio
 import json
 import os
 import shlex
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from ralph.adapters.files import make_state_folder, real_path
 from ralph.adapters.git import Git
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.config.loading import load
 from ralph.config.root import STATE_FOLDER, Root
@@ -72,7 +72,7 @@ THINKING_SECONDS = 0.25
 
 def make_demo(directory: Path | None) -> Path:
     """Make the project in an empty directory; None: in a new temporary one."""
-    if shutil.which("git") is None:
+    if _own_programs().find("git") is None:
         message = "the demo needs git"
         raise AgentUnavailable(message, hint="install git, then try again")
     try:
@@ -128,8 +128,14 @@ def _fill(project: Path) -> None:
     )
 
 
+def _own_programs() -> OwnPrograms:
+    """Not those that the project we are in may have on PATH."""
+    return OwnPrograms(os.environ, [Path.cwd()])
+
+
 async def _git(project: Path, *commands: tuple[str, ...]) -> str:
-    git = Git(project, PosixProcessRunner(run_id="demo", base_environment=os.environ), is_top=True)
+    runner = PosixProcessRunner(run_id="demo", base_environment=os.environ, find=_own_programs().find)
+    git = Git(project, runner, is_top=True)
     ran = [await git.must(*arguments, hint="check your git installation") for arguments in commands]
     return "".join(each.out for each in ran)
 

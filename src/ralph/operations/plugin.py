@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import ralph
+from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.text.safe_text import clean_line
@@ -74,7 +74,7 @@ def check_plugin() -> Iterator[Finding]:
             ran = _run("sh", str(plugin / "hooks" / "hook.sh"), hook, cwd=folder, stdin=question)
             good = ran.code == 0 and (expected in ran.output if expected else not ran.output.strip())
             yield Finding(good, text if good else f"{text}: no ({_last_line(ran.output)})")
-    claude = shutil.which("claude")
+    claude = _find_claude()
     if claude is None:
         yield Finding(True, "Claude Code is not installed here, so it was not asked")
         return
@@ -95,11 +95,16 @@ def _home() -> Path:
 
 
 def _claude() -> str:
-    found = shutil.which("claude")
+    found = _find_claude()
     if found is None:
         message = "Claude Code is not installed, or not on PATH"
         raise AgentUnavailable(message, hint="npm install -g @anthropic-ai/claude-code")
     return found
+
+
+def _find_claude() -> str | None:
+    """Not the one that the project we are in may have on PATH."""
+    return OwnPrograms(os.environ, [Path.cwd()]).find("claude")
 
 
 class Ran(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph.domain.proposals.proposal import Kind, Proposal, ReadText, propose
+from ralph.domain.proposals.proposal import Files, Kind, Proposal, propose
 
 SOURCE = "go.mod"
 
 
-def guardrails(read: ReadText) -> Iterator[Proposal]:
-    if read(SOURCE) is not None:
+def guardrails(files: Files) -> Iterator[Proposal]:
+    if files.read(SOURCE) is not None:
         yield propose("go test ./...", SOURCE, Kind.TEST)
         yield propose("go vet ./...", SOURCE, Kind.LINT)

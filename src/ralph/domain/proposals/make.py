@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ralph.domain.proof.makefiles import needs_in
-from ralph.domain.proposals.proposal import Kind, Proposal, ReadText, first_there, propose
+from ralph.domain.proposals.proposal import Files, Kind, Proposal, first_there, propose
 
 _TARGETS = {
     "test": Kind.TEST,
@@ -17,9 +17,9 @@ _TARGETS = {
 _ALL = "check"
 
 
-def guardrails(read: ReadText) -> Iterator[Proposal]:
-    source = first_there(read, "GNUmakefile", "makefile", "Makefile")  # make reads only one
-    needs = needs_in(read(source) or "") if source else {}
+def guardrails(files: Files) -> Iterator[Proposal]:
+    source = first_there(files, "GNUmakefile", "makefile", "Makefile")  # make reads only one
+    needs = needs_in(files.read(source) or "") if source else {}
     made_by_all = needs.get(_ALL, frozenset())
     named = {target: kind for target, kind in _TARGETS.items() if target in needs}
     for target, kind in named.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from ralph.domain.proposals.proposal import Kind, Proposal, ReadText, propose
+from ralph.domain.proposals.proposal import Files, Kind, Proposal, propose
 
 SOURCE = "package.json"
 _LOCKS = {
@@ -27,12 +27,12 @@ _NO_TEST = "no test specified"  # what `npm init` writes
 _NEVER_ENDS = "--watch"
 
 
-def guardrails(read: ReadText) -> Iterator[Proposal]:
-    package = _package(read)
+def guardrails(files: Files) -> Iterator[Proposal]:
+    package = _package(files)
     scripts = package.get("scripts")
     if not isinstance(scripts, dict):
         return
-    manager = _manager(package, read)
+    manager = _manager(package, files)
     for name, kind in _SCRIPTS.items():
         script = scripts.get(name)
         if (
@@ -46,15 +46,15 @@ def guardrails(read: ReadText) -> Iterator[Proposal]:
             yield propose(f"{manager} test" if is_short else f"{manager} run {name}", SOURCE, kind)
 
 
-def _package(read: ReadText) -> Mapping[str, object]:
+def _package(files: Files) -> Mapping[str, object]:
     try:
-        package = json.loads(read(SOURCE) or "{}")
+        package = json.loads(files.read(SOURCE) or "{}")
     except (ValueError, RecursionError):
         return {}
     return package if isinstance(package, dict) else {}
 
 
-def _manager(package: Mapping[str, object], read: ReadText) -> str:
-    found = next((program for lock, program in _LOCKS.items() if read(lock) is not None), "")
+def _manager(package: Mapping[str, object], files: Files) -> str:
+    found = next((program for lock, program in _LOCKS.items() if files.read(lock) is not None), "")
     named = str(package.get("packageManager", "")).partition("@")[0]
     return found or (named if named in _LOCKS.values() else "npm")

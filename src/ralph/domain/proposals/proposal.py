@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
 ReadText = Callable[[str], str | None]
-"""The text of one of the project's files by name; None if there is none."""
+
+
+class Files(NamedTuple):
+    """``read``: the text of a file of the project; None if there is none. ``names``: what lies in one of its folders."""
+
+    read: ReadText
+    names: Callable[[str], Collection[str]] = lambda _: ()
 
 
 class Kind(StrEnum):
@@ -25,13 +31,13 @@ class Proposal(NamedTuple):
     program: str
 
 
-Ecosystem = Callable[[ReadText], Iterator[Proposal]]
+Ecosystem = Callable[[Files], Iterator[Proposal]]
 
 
 def propose(command: str, source: str, *kinds: Kind, program: str = "") -> Proposal:
     return Proposal(command, source, frozenset(kinds), program or command.split()[0])
 
 
-def first_there(read: ReadText, *names: str) -> str:
+def first_there(files: Files, *names: str) -> str:
     """The first of these files that the project has; empty: none."""
-    return next((name for name in names if read(name) is not None), "")
+    return next((name for name in names if files.read(name) is not None), "")

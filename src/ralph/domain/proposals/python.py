@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ralph.domain.proposals.proposal import Kind, Proposal, ReadText, first_there, propose
+from ralph.domain.proposals.proposal import Files, Kind, Proposal, first_there, propose
 
 _PYPROJECT = "pyproject.toml"
 _REQUIREMENTS = ("requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements.txt")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+_TEST_FILE = re.compile(r"test_?[A-Za-z0-9_]*\.py")
+_FOR_PYTEST = re.compile(r"^(?:import pytest|from pytest |(?:async )?def test)", re.MULTILINE)
+_TEST_FOLDERS = {"tests": " discover -s tests", "test": " discover -s test", ".": ""}
+"""Where tests lie, and how unittest finds them there."""
+_ENOUGH = 20
 _RUNNERS = {"uv.lock": "uv run ", "poetry.lock": "poetry run ", "pdm.lock": "pdm run "}
 _FILES = {
     "pytest": ("pytest.ini", ".pytest.ini"),
@@ -30,12 +35,32 @@ _KINDS = {
 }
 
 
-def guardrails(read: ReadText) -> Iterator[Proposal]:
-    project = _pyproject(read)
-    lock = first_there(read, *_RUNNERS)
+def guardrails(files: Files) -> Iterator[Proposal]:
+    project = _pyproject(files)
+    runner = _RUNNERS.get(first_there(files, *_RUNNERS), "")
     for tool, kind in _KINDS.items():
-        if source := _source(tool, project, read):
-            yield propose(_RUNNERS.get(lock, "") + _command(tool, project), source, kind)
+        if source := _source(tool, project, files):
+            yield propose(runner + _command(tool, project), source, kind)
+        elif kind is Kind.TEST:
+            yield from _tests(files, runner)
+
+
+def _tests(files: Files, runner: str) -> Iterator[Proposal]:
+    """Where nothing names a runner, the tests themselves say which one they are for."""
+    for folder, discover in _TEST_FOLDERS.items():
+        names = [name for name in sorted(files.names(folder)) if _TEST_FILE.fullmatch(name)]
+        texts = [files.read(f"{folder}/{name}") or "" for name in names[:_ENOUGH]]
+        if any(map(_FOR_PYTEST.search, texts)):
+            yield propose(f"{runner}pytest -q", f"{folder}/{names[0]}".removeprefix("./"), Kind.TEST)
+            return
+        if any("unittest" in text for text in texts):
+            package = " -t ." if folder != "." and "__init__.py" in files.names(folder) else ""
+            yield propose(
+                f"{runner}python3 -m unittest{discover}{package}",
+                f"{folder}/{names[0]}".removeprefix("./"),
+                Kind.TEST,
+            )
+            return
 
 
 def _command(tool: str, project: Mapping[str, object]) -> str:
@@ -47,19 +72,19 @@ def _command(tool: str, project: Mapping[str, object]) -> str:
     return {"pytest": "pytest -q", "ruff": "ruff check ."}.get(tool, tool)
 
 
-def _source(tool: str, project: Mapping[str, object], read: ReadText) -> str:
+def _source(tool: str, project: Mapping[str, object], files: Files) -> str:
     """The file that names the tool; empty: none does."""
     if tool in _table(project, "tool") or tool in _required(project):
         return _PYPROJECT
-    if file := first_there(read, *_FILES[tool]):
+    if file := first_there(files, *_FILES[tool]):
         return file
-    if (section := _SECTIONS.get(tool)) and section in (read("setup.cfg") or ""):
+    if (section := _SECTIONS.get(tool)) and section in (files.read("setup.cfg") or ""):
         return "setup.cfg"
-    return next((name for name in _REQUIREMENTS if tool in _names(read(name) or "")), "")
+    return next((name for name in _REQUIREMENTS if tool in _names(files.read(name) or "")), "")
 
 
-def _pyproject(read: ReadText) -> Mapping[str, object]:
-    text = read(_PYPROJECT)
+def _pyproject(files: Files) -> Mapping[str, object]:
+    text = files.read(_PYPROJECT)
     if text is None:
         return {}
     import tomllib

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ralph.domain.proposals import cargo, go, make, node, pre_commit, python, sessions
-from ralph.domain.proposals.proposal import Ecosystem, Kind, Proposal, ReadText
+from ralph.domain.proposals.proposal import Ecosystem, Files, Kind, Proposal
 
 _TIERS: tuple[tuple[Ecosystem, ...], ...] = (
     (make.guardrails,),
@@ -15,7 +15,7 @@ _TIERS: tuple[tuple[Ecosystem, ...], ...] = (
 """What an earlier tier tests or lints, a later one would only do again: the project's own task runner knows best."""
 
 
-def guardrails(read: ReadText, has: Callable[[str], bool] = lambda _: True) -> tuple[Proposal, ...]:
+def guardrails(files: Files, has: Callable[[str], bool] = lambda _: True) -> tuple[Proposal, ...]:
     """The commands that could prove work in this project; each costs time after every session, so none does another's work.
 
     ``has``: whether a program is here. What cannot run does nobody's work.
@@ -23,7 +23,7 @@ def guardrails(read: ReadText, has: Callable[[str], bool] = lambda _: True) -> t
     found: dict[str, Proposal] = {}
     covered: frozenset[Kind] = frozenset()
     for tier in _TIERS:
-        new = [each for ask in tier for each in ask(read) if not each.kinds <= covered]
+        new = [each for ask in tier for each in ask(files) if not each.kinds <= covered]
         for each in new:
             found.setdefault(each.command, each)
         covered = covered.union(*(each.kinds for each in new if has(each.program)))

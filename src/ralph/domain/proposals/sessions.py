@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph.domain.proposals.proposal import Kind, Proposal, ReadText, propose
+from ralph.domain.proposals.proposal import Files, Kind, Proposal, propose
 
 
-def guardrails(read: ReadText) -> Iterator[Proposal]:
+def guardrails(files: Files) -> Iterator[Proposal]:
     for source, sign, command in _SIGNS:
-        if sign in (read(source) or ""):
+        if sign in (files.read(source) or ""):
             yield propose(command, source, Kind.TEST)
             return
 

@@ -71,7 +71,10 @@ def requires_extra(what: str, extra: str) -> Iterator[None]:
         if error.name is None or error.name.startswith("ralph"):
             raise
         message = f"{what} needs the package {error.name}"
-        hint = f"install ralph with its extra `{extra}` (in its checkout: pip install '.[{extra}]')"
+        import shlex
+
+        install = shlex.join([sys.executable or "python3", "-m", "pip", "install", f".[{extra}]"])
+        hint = f"install ralph with its extra `{extra}`; in its checkout: {install}"
         raise UsageError(message, hint=hint) from error
 
 

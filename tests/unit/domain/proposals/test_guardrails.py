@@ -6,7 +6,16 @@ import json
 
 import pytest
 
+from ralph.domain.proposals.proposal import Files
 from ralph.domain.proposals.registry import guardrails
+
+
+def of(files: dict[str, str]) -> Files:
+    def names(folder: str) -> list[str]:
+        prefix = "" if folder == "." else f"{folder}/"
+        return [name.removeprefix(prefix) for name in files if name.startswith(prefix)]
+
+    return Files(lambda name: files.get(name.removeprefix("./")), names)
 
 
 def package(**scripts: object) -> str:
@@ -111,6 +120,23 @@ def package(**scripts: object) -> str:
         pytest.param({"requirements.txt": "pytest-cov\n"}, [], id="a package with a longer name"),
         pytest.param({"pyproject.toml": "[tool"}, [], id="a broken pyproject.toml"),
         pytest.param({"pyproject.toml": "tool = 1\nproject = 2"}, [], id="a pyproject.toml of another kind"),
+        pytest.param(
+            {"tests/test_a.py": "from unittest import TestCase\n", "setup.py": ""},
+            ["python3 -m unittest discover -s tests"],
+            id="tests for unittest",
+        ),
+        pytest.param(
+            {"tests/test_a.py": "import unittest\n", "tests/__init__.py": ""},
+            ["python3 -m unittest discover -s tests -t ."],
+            id="tests for unittest that are a package",
+        ),
+        pytest.param({"test_shop.py": "import unittest\n"}, ["python3 -m unittest"], id="tests beside the code"),
+        pytest.param(
+            {"tests/test_a.py": "def test_a():\n    assert 1\n", "uv.lock": ""},
+            ["uv run pytest -q"],
+            id="tests for pytest, which nothing names",
+        ),
+        pytest.param({"tests/data.txt": "unittest", "tests/test_a.js": "unittest"}, [], id="no tests in Python"),
         # --- others ---
         pytest.param({"Cargo.toml": ""}, ["cargo test", "cargo clippy"], id="Rust"),
         pytest.param({"go.mod": ""}, ["go test ./...", "go vet ./..."], id="Go"),
@@ -134,12 +160,12 @@ def package(**scripts: object) -> str:
     ],
 )  # fmt: skip
 def test_guardrails(files: dict[str, str], expected: list[str]) -> None:
-    assert [each.command for each in guardrails(files.get)] == expected
+    assert [each.command for each in guardrails(of(files))] == expected
 
 
 def test_a_proposal_names_its_file_and_its_program() -> None:
     files = {"Cargo.toml": "", "setup.cfg": "[flake8]", "uv.lock": "", "pytest.ini": ""}
-    assert [(each.command, each.source, each.program) for each in guardrails(files.get)] == [
+    assert [(each.command, each.source, each.program) for each in guardrails(of(files))] == [
         ("uv run pytest -q", "pytest.ini", "uv"),
         ("uv run flake8", "setup.cfg", "uv"),
         ("cargo test", "Cargo.toml", "cargo"),
@@ -149,5 +175,5 @@ def test_a_proposal_names_its_file_and_its_program() -> None:
 
 def test_a_runner_that_is_not_here_does_nobodys_work() -> None:
     files = {"Makefile": "test:\n", "go.mod": ""}
-    found = guardrails(files.get, lambda program: program != "make")
+    found = guardrails(of(files), lambda program: program != "make")
     assert [each.command for each in found] == ["make test", "go test ./...", "go vet ./..."]
