@@ -402,6 +402,18 @@ def test_stats_show_what_the_work_teaches(tasks: TaskProject) -> None:
     assert "coder" in table
     assert "limits of iterations" in table
 
+    tasks.tasks({"id": "B", "completion": {"coder": {"verification_config": {"command": "false"}}}})
+    launched = tasks.launches()
+    estimate = json.loads(
+        tasks.project.ralph("work", "--dry-run", "--json", "--max-cost", "5", check=0).stdout
+    )
+    (one,) = estimate["tasks"]
+    assert (one["task"], one["like"], one["iterations"]) == ("B", 1, {"p50": 3, "p90": 3})
+    assert (one["cost_usd"], estimate["unknown"], estimate["most_cost_usd"]) == (None, ["B"], 5.0)
+    assert "unknown" in tasks.project.ralph("work", "--dry-run", check=0).stdout
+    assert tasks.launches() == launched
+    assert tasks.project.rows("SELECT count(*) FROM runs WHERE parent_id = ''") == [(1,)]
+
 
 def test_a_task_without_a_spec_is_believed_with_a_warning(tasks: TaskProject) -> None:
     tasks.task()

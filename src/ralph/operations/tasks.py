@@ -35,6 +35,8 @@ from ralph.errors import UsageError
 
 if TYPE_CHECKING:
     from ralph.domain.tasks.entry import Known
+    from ralph.domain.tasks.estimate import WorkEstimate
+    from ralph.wiring.launch import Launch
 
 
 def known_names(folder: Path) -> tuple[Known, CompletionDefaults]:
@@ -120,6 +122,26 @@ def stage_records(folder: Path, *, role: str | None = None) -> Sequence[StageRec
     """Every finished stage of every task, for statistics."""
     with _open(folder) as record:
         return record.history.stages(role=role)
+
+
+def estimate_of(launch: Launch) -> WorkEstimate:
+    """What the tasks of a prepared `ralph work` will probably cost. Starts and writes nothing."""
+    from ralph.domain.tasks.estimate import estimate_work
+    from ralph.wiring.runs.work_run import WorkComposition
+
+    composition = launch.composition
+    assert isinstance(composition, WorkComposition)
+    with _open(launch.state_folder) as record:
+        every = {task.id: task for task in record.store.list()}
+        names = [record.store.exact_id(name) for name in composition.tasks] or list(every)
+        estimate = estimate_work(
+            [every[name] for name in dict.fromkeys(names)],
+            record.history.stages(),
+            composition.pipeline,
+            launch.budget(),
+            every=every,
+        )
+    return mask_all(estimate, mask_text)
 
 
 # --- change ---

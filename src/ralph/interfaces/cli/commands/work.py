@@ -40,6 +40,7 @@ Exit codes: 0 all done · 1 a task failed, or a limit was reached · 2 usage or 
 Examples:
   ralph task add -f tasks.yaml && ralph work --max-parallel 3
   ralph work TASK-001
+  ralph work --dry-run --max-cost 20
 """
 
 
@@ -62,6 +63,9 @@ Examples:
 @trust_option
 @verbose_option
 @project_dir_option
+@click.option(
+    "--dry-run", is_flag=True, help="Print what the tasks will probably cost, by past work, and run nothing."
+)
 @apart_options
 @events_option
 def command(
@@ -69,6 +73,7 @@ def command(
     agent: str | None,
     verbose: bool,
     project_dir: Path | None,
+    dry_run: bool,
     as_json: bool,
     max_iterations: int | None,
 ) -> int:
@@ -83,5 +88,11 @@ def command(
     if max_iterations is not None:
         flags.append((("profiles", "verified", "maximumIterations"), max_iterations, "--max-iterations"))
     launch = prepare_work_run(load_with(sources, flags), root, tasks)
+    if dry_run:
+        from ralph.interfaces.cli.tasks.estimate import print_estimate
+        from ralph.operations.tasks import estimate_of
+
+        print_estimate(estimate_of(launch), as_json=as_json)
+        return 0
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     return exit_code_of(result.outcome)
