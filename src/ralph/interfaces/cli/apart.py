@@ -48,7 +48,7 @@ def _say_how_to_return(run_id: str, output: Path) -> None:
         print(run_id)
     lines = (
         f"run {run_id} has begun and needs no terminal",
-        "   To watch it: `ralph attach` (Ctrl-C there leaves it running), `ralph ui` or `ralph web`",
+        "   To watch it: `ralph attach` (Ctrl-C leaves it running) or `ralph ui`",
         "   To stop it:  `ralph stop`",
         f"   Its output:  {os.path.relpath(output)}",
     )

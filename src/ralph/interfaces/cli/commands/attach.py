@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -18,12 +19,14 @@ from ralph.interfaces.cli.options import project_dir_option
 
 if TYPE_CHECKING:
     from ralph.config.root import Root
+    from ralph.config.schema import OutputSettings
     from ralph.domain.views.runs import RunView
     from ralph.interfaces.cli.console.run_view import Console
     from ralph.interfaces.cli.console.status_line import StatusLine
     from ralph.operations.runs.read import RunRecord
 
 EVERY = 0.2
+RUN_OF_RUNS = "verified"
 DEFAULT_ROWS = 24
 LEFT_FREE = 3
 """Rows of the terminal for the live line and whatever comes next."""
@@ -76,13 +79,14 @@ def _exit_code(run: RunView | None) -> int:
 
 
 class _Attached:
-    """The run's events on this terminal."""
+    """The run's events on this terminal, and those of the runs it is made of, as its own console shows them."""
 
     def __init__(self, record: RunRecord, view: RunView, root: Root) -> None:
         self._record, self._view = record, view
         self._screen = _Screen()
-        self._console, self._status = _console(root, self._screen)
-        self._seen = 0
+        self._looks = _Looks.of(root)
+        self._status = self._looks.status()
+        self._shown = {view.id: _Shown(record, view, self._looks.console(self._screen, self._status))}
 
     def follow(self) -> RunView | None:
         """The run as it has ended; None if its record is gone."""
@@ -90,12 +94,15 @@ class _Attached:
 
         gc.enable()  # this may take days
         with self._screen.keeping_the_end():
-            self._show(limit=1)  # the head
-            self._show(iteration=self._view.iteration or None)
+            self._add_parts()
+            for shown in self._shown.values():
+                shown.recent()
         try:
             while True:
                 now = self._record.run(self._view.id)
-                self._show()
+                self._add_parts()
+                for shown in self._shown.values():
+                    shown.new()
                 if now is None or not now.live:
                     return now
                 if self._status is not None:
@@ -104,6 +111,31 @@ class _Attached:
         finally:
             if self._status is not None:
                 self._status.clear()
+
+    def _add_parts(self) -> None:
+        if self._view.profile != RUN_OF_RUNS:
+            return
+        for name in self._record.parts_of(self._view.id):
+            part = self._record.run(name) if name not in self._shown else None
+            if part is not None and part.live:
+                title = part.task or name
+                self._shown[name] = _Shown(self._record, part, self._looks.console(self._screen, title=title))
+
+
+class _Shown:
+    """A run, and how much of it is on the screen."""
+
+    def __init__(self, record: RunRecord, view: RunView, console: Console) -> None:
+        self._record, self._view, self._console = record, view, console
+        self._seen = 0
+
+    def recent(self) -> None:
+        """Its head, and what belongs to its current iteration."""
+        self._show(limit=1)
+        self._show(iteration=self._view.iteration or None)
+
+    def new(self) -> None:
+        self._show()
 
     def _show(self, *, iteration: int | None = None, limit: int | None = None) -> None:
         recorded = self._record.events(self._view.id, after=self._seen, iteration=iteration)
@@ -115,27 +147,48 @@ class _Attached:
                 return
 
 
-def _console(root: Root, screen: _Screen) -> tuple[Console, StatusLine | None]:
-    from ralph.config.loading import inspect
-    from ralph.config.schema import OutputSettings
-    from ralph.interfaces.cli.console.run_view import Console
-    from ralph.interfaces.cli.console.status_line import StatusLine
-    from ralph.interfaces.cli.terminal import look_for
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """How this terminal shows a run."""
 
-    settings = inspect(root.state, environ=os.environ).settings  # they may be wrong by now
-    output = settings.output if settings is not None else OutputSettings()
-    look = look_for(sys.stderr, output)
-    status = StatusLine(sys.stderr, look) if look.live else None
-    console = Console(
-        screen.stream(sys.stdout),
-        screen.stream(sys.stderr),
-        look,
-        verbose=False,
-        stream_agent_output=settings.stream_agent_output if settings is not None else True,
-        out_look=look_for(sys.stdout, output),
-        status=status,
-    )
-    return console, status
+    output: OutputSettings
+    streams: bool
+
+    @classmethod
+    def of(cls, root: Root) -> _Looks:
+        from ralph.config.loading import inspect
+        from ralph.config.schema import OutputSettings
+
+        settings = inspect(root.state, environ=os.environ).settings
+        if settings is None:  # they may be wrong by now
+            return cls(OutputSettings(), streams=True)
+        return cls(settings.output, settings.stream_agent_output)
+
+    def status(self) -> StatusLine | None:
+        from ralph.interfaces.cli.console.status_line import StatusLine
+        from ralph.interfaces.cli.terminal import look_for
+
+        look = look_for(sys.stderr, self.output)
+        return StatusLine(sys.stderr, look) if look.live else None
+
+    def console(self, screen: _Screen, status: StatusLine | None = None, *, title: str = "") -> Console:
+        """``title``: of a run that is part of the other."""
+        from ralph.interfaces.cli.console.outlet import with_prefix
+        from ralph.interfaces.cli.console.run_view import Console
+        from ralph.interfaces.cli.terminal import look_for
+
+        out, err = screen.stream(sys.stdout), screen.stream(sys.stderr)
+        look = look_for(sys.stderr, self.output)
+        return Console(
+            with_prefix(out, f"[{title}] ") if title else out,
+            with_prefix(err, f"[{title}] ") if title else err,
+            replace(look, live=False) if title else look,
+            verbose=False,
+            stream_agent_output=self.streams and not title,
+            out_look=look_for(sys.stdout, self.output),
+            status=status,
+            is_part=bool(title),
+        )
 
 
 class _Screen:
