@@ -48,7 +48,7 @@ def test_a_run_goes_on_without_its_terminal_and_is_shown_in_another(project: Pro
 def test_what_never_begins_is_told_where_it_was_started(project: Project) -> None:
     project.settings(agent={"command": "claude"})
     project.agent([{"say": DONE}])
-    assert "exactly one of" in project.ralph("run", "--detach", check=2).stderr
+    assert "a prompt is needed" in project.ralph("run", "--detach", check=2).stderr
     nobody = project.ralph("attach", check=2).stderr
     assert "no run is under way here" in nobody
     # Only the process of its own finds this out: it must not be lost in its file.

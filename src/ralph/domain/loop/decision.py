@@ -222,7 +222,7 @@ def _wait_for_network(reason: str, rules: Rules, troubles: Troubles, now: float)
     since = now if troubles.offline_since is None else min(now, troubles.offline_since)
     away = now - since
     lasting = f" for {whole_duration(away)}" if away >= 1 else ""
-    words = f"{no_network(reason)}{lasting} ({reason})"
+    words = f"{no_network(reason, lasting=lasting)} ({reason})"
     if away >= rules.wait_for_network:
         return Stop(Outcome.FAILED, words, "limits.waitForNetwork says how long ralph waits for it")
     delay = rules.network_backoff.delay(troubles.offline + 1)

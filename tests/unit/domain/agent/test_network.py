@@ -18,6 +18,7 @@ MAYBE_WRONG = "address is wrong"
         "[Errno -3] Temporary failure in name resolution",
         "Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)",
         "Unable to connect to API (ConnectionRefused)",
+        "exit status 7: curl: (7) Failed to connect to api.example.com port 443 after 500 ms: Connection refused",
     ],
 )
 def test_a_name_or_a_port_that_does_not_answer_may_be_wrong_as_well(reason: str) -> None:
@@ -46,6 +47,7 @@ def test_a_network_that_is_away(reason: str) -> None:
         "empty response",
         "API Error: 529 overloaded",
         "API Error: 503 upstream connection error",
+        "HTTP 502: connection refused by the gateway",
         "API Error: 401 invalid key",
         "ended by SIGKILL before it was done",
         "socket hang up (ECONNRESET)",
