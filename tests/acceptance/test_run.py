@@ -151,8 +151,8 @@ def test_several_failures_combine_in_order_and_logs_keep_everything(project: Pro
     first, base, second, third = project.prompt(2).split("\n\n")
     assert first.startswith('Guardrail "echo no; false" failed with exit code 1.')
     assert base == "base"
-    assert second.endswith("Output (truncated):\nonetw... [truncated]")
-    assert third.endswith("Output (truncated):\nout\ne... [truncated]")
+    assert second.endswith("Output (truncated):\non\n... [truncated]\nree")
+    assert third.endswith("Output (truncated):\nou\n... [truncated]\nerr")
     log = project.root / ".ralph" / "guardrail_001_echo_onetwothree_exit_3.log"
     assert log.read_text() == "onetwothree\n"
     assert "(APPEND)" in ran.stderr

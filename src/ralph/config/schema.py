@@ -173,7 +173,12 @@ class GuardrailSettings:
 class TruncationSettings:
     """How long output is shortened for the agent."""
 
-    keep: Keep = setting(_KEEP, Keep.HEAD, "Which end of a long output to keep; the log file has all of it.")
+    keep: Keep = setting(
+        _KEEP,
+        Keep.BOTH,
+        "Which end of a long output to keep; `both`: what failed first, if a known test runner says so, then more of the"
+        " end than of the beginning. The log file has all of it.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

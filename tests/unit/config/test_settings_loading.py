@@ -91,7 +91,7 @@ def test_the_defaults_are_those_that_were_promised() -> None:
         ),
         guardrails=(),
         guardrail_timeout=None,
-        truncation=TruncationSettings(keep=Keep.HEAD),
+        truncation=TruncationSettings(keep=Keep.BOTH),
         scm=None,
         output=OutputSettings(emoji=Use.AUTO, color=Use.AUTO, timestamps=False, max_lines=10, max_chars=1000),
         limits=LimitsSettings(max_attempts=4),

@@ -38,7 +38,7 @@ WHOLE: dict[str, Any] = {
         {"command": "make test", "failAction": "replace"},
     ],
     "guardrailTimeout": None,
-    "truncation": {"keep": "head"},
+    "truncation": {"keep": "both"},
     "scm": {"command": "git", "tasks": ["commit", "push"]},
     "output": {"emoji": "auto", "color": "never", "timestamps": False, "maxLines": 10, "maxChars": 1000},
     "limits": {"maxAttempts": 4, "keepFree": {"5h": 15, "week": 25}},

@@ -6,6 +6,7 @@ import codecs
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph.adapters.files import real_path
 from ralph.adapters.shell import shell_argv
@@ -20,6 +21,9 @@ from ralph.domain.proof.required_command import (
 )
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import Command, Control, ProcessRunner, Publish, Timeouts
+
+if TYPE_CHECKING:
+    from ralph.domain.proof.failures.search import Failed
 
 SEARCHED = 20_000_000
 """Characters of output in which texts are looked for."""
@@ -68,6 +72,7 @@ class ShellCommands:
         reason, remark = judge_end(
             required, exit_.ending, exit_.code, output=output.searched(), error=exit_.error
         )
+        failed = output.failed() if reason else None
         return CommandVerdict(
             passed=not reason,
             reason=reason,
@@ -75,9 +80,9 @@ class ShellCommands:
             errored=exit_.ending in (Ending.NOT_STARTED, Ending.STOPPED),
             exit_code=shell_code(exit_.ending, exit_.code),
             seconds=exit_.seconds,
-            excerpt=output.excerpt(),
+            excerpt=output.excerpt(failed),
             is_cut=output.is_cut,
-            last_lines=output.last_lines(),
+            last_lines=output.last_lines(failed),
             output_sha256=output.sha256(),
         )
 
@@ -101,6 +106,8 @@ class _Output:
 
     def __init__(self, required: RequiredCommand) -> None:
         self._excerpt = Excerpt(required.most_chars, required.keep)
+        self._most = required.most_chars
+        self._keep = required.keep
         whole = required.searches_output
         self._searched = Excerpt(SEARCHED, Keep.BOTH) if whole else Excerpt(CLOSING, Keep.TAIL)
         self._end = b""
@@ -130,13 +137,25 @@ class _Output:
     def is_cut(self) -> bool:
         return self._excerpt.truncated
 
-    def excerpt(self) -> str:
-        return self._excerpt.text()
+    def failed(self) -> Failed | None:
+        """What failed, if a known test runner says so."""
+        from ralph.domain.proof.failures.search import find_failures  # few commands fail
+
+        return find_failures(self.searched())
+
+    def excerpt(self, failed: Failed | None) -> str:
+        """For the agent: an output that fits as it is; of a longer one, first what failed."""
+        if failed is None or not self.is_cut or self._keep is not Keep.BOTH:
+            return self._excerpt.text()
+        return failed.excerpt(self._most)
 
     def sha256(self) -> str:
         """Of the log file, as it was written."""
         return self._hash.hexdigest()
 
-    def last_lines(self) -> tuple[str, ...]:
+    def last_lines(self, failed: Failed | None) -> tuple[str, ...]:
+        """For a screen: what failed, else the end of the output."""
+        if failed is not None:
+            return tuple(line[:LINE_CHARS] for line in failed.headlines(LAST_LINES))
         lines = self._end.decode(errors="replace").strip().splitlines()
         return tuple(line.rstrip()[:LINE_CHARS] for line in lines[-LAST_LINES:])

@@ -43,7 +43,7 @@ class CheckResult:
     log_file: str = ""
     output_sha256: str = ""
     reason: str = ""
-    last_lines: tuple[str, ...] = ()  # the end of its output, for the screen
+    last_lines: tuple[str, ...] = ()  # what failed, or the end of its output, for the screen
     spend: Spend = Spend()  # of the check's own agent calls
     concern: str = ""  # what the user should know even if it passed
     contains: int = 0  # checks that passed as parts of it, each with a result of its own

@@ -38,7 +38,7 @@ class RequiredCommand:
     allow_empty: bool = False
     can_allow_empty: bool = True  # there is a setting for it where this command comes from
     rerun: bool | None = None
-    keep: Keep = Keep.TAIL
+    keep: Keep = Keep.BOTH
     most_chars: int = 5_000
 
     @property

@@ -8,7 +8,7 @@ TRUNCATION_MARK = "... [truncated]"
 
 
 class Keep(StrEnum):
-    """Which end of a long output to keep."""
+    """Which end of a long output to keep; of both, more of the end."""
 
     HEAD = "head"
     TAIL = "tail"
@@ -19,7 +19,7 @@ class Excerpt:
     """Takes text in pieces and keeps at most ``limit`` characters (plus one piece), however it was cut."""
 
     def __init__(self, limit: int, keep: Keep = Keep.HEAD) -> None:
-        self._head_limit = {Keep.HEAD: limit, Keep.TAIL: 0, Keep.BOTH: (limit + 1) // 2}[keep]
+        self._head_limit = {Keep.HEAD: limit, Keep.TAIL: 0, Keep.BOTH: (limit + 2) // 3}[keep]
         self._tail_limit = limit - self._head_limit
         self._limit = limit
         self._keep = keep

@@ -175,6 +175,28 @@ def test_what_is_shown_of_the_output(tmp_path: Path) -> None:
     assert run(required, Processes(ended(1, b"123456\n")), tmp_path).excerpt == "12345... [truncated]"
 
 
+def test_what_failed_is_shown_first(tmp_path: Path) -> None:
+    report = (
+        b"FAIL: test_sum (cart.Cart)\n"
+        + b"-" * 70
+        + b"\nTraceback (most recent call last):\nAssertionError: 2 != 3\n\n"
+    )
+    output = (
+        b"loading\n" * 500 + report + b"Ran 9 tests in 0.1s\n\nFAILED (failures=1)\n" + b"cleaning up\n" * 500
+    )
+
+    verdict = run(RequiredCommand(command="x", most_chars=500), Processes(ended(1, output)), tmp_path)
+
+    assert verdict.excerpt.startswith("FAIL: test_sum (cart.Cart)\n")
+    assert verdict.excerpt.endswith("cleaning up")
+    assert verdict.last_lines == ("FAIL: test_sum (cart.Cart)", "AssertionError: 2 != 3")
+    assert verdict.is_cut
+    whole = run(RequiredCommand(command="x", most_chars=50_000), Processes(ended(1, output)), tmp_path)
+    assert whole.excerpt == output.decode().rstrip("\n"), "an output that fits stays in order"
+    head = RequiredCommand(command="x", keep=Keep.HEAD, most_chars=7)
+    assert run(head, Processes(ended(1, output)), tmp_path).excerpt == "loading... [truncated]"
+
+
 def test_what_it_leaves_running_is_told(tmp_path: Path) -> None:
     events: list[LoopEvent] = []
     run(RequiredCommand(command="x"), Processes(ended(left_behind=("sleep",))), tmp_path, events=events)

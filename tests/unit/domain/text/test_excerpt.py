@@ -14,7 +14,7 @@ from ralph.domain.text.excerpt import TRUNCATION_MARK, Excerpt, Keep, truncate
         ("abcdef", 3, Keep.HEAD, "abc... [truncated]"),
         ("äöüß", 2, Keep.HEAD, "äö... [truncated]"),
         ("abcdef", 3, Keep.TAIL, "... [truncated]\ndef"),
-        ("abcdef", 3, Keep.BOTH, "ab\n... [truncated]\nf"),
+        ("abcdef", 3, Keep.BOTH, "a\n... [truncated]\nef"),
         ("", 1, Keep.BOTH, ""),
     ],
 )
