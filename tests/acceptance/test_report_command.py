@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -41,8 +42,24 @@ def test_formats_go_to_a_pipe_or_by_the_files_name(ran: Project) -> None:
     assert (ran.root / "r.txt").read_text().startswith("<!doctype html>")
     said = ran.ralph("report", "-o", "r.txt", "--format", "md", check=0).stderr
     assert said.endswith("wrote r.txt\n")
+    assert ran.ralph("report", "--format", "markdown", check=0).stdout.startswith("## ralph")
     ran.ralph("report", "-o", "/dev/null", check=0)
     assert not Path("/dev/null").is_file()
+
+
+def test_open_shows_it_in_the_browser_or_says_why_not(ran: Project) -> None:
+    shown = ran.programs / "shown"
+    os.mkfifo(shown)
+    ran.program("xdg-open", f'echo "$1" > "{shown}"\n')
+    ran.environment.update(DISPLAY=":9", SSH_CONNECTION="", SSH_TTY="")
+    said = ran.ralph("report", "--open", check=0)
+    (page,) = ran.root.glob("ralph-report-*.html")
+    assert said.stderr == f"wrote {page.name}\n"
+    assert shown.read_text().strip() == str(page)
+
+    said = ran.ralph("report", "--open", "-o", "r.html", check=0, SSH_TTY="there")
+    assert f"over ssh there is no browser of yours. Open {ran.root / 'r.html'} yourself." in said.stderr
+    assert "leave out one" in ran.ralph("report", "--open", "-o", "-", check=2).stderr
 
 
 @pytest.mark.parametrize(

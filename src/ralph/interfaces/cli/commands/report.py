@@ -18,7 +18,7 @@ standard output.
 
 \b
 Examples:
-  ralph report                        ralph-report-<run>.html here
+  ralph report --open                 ralph-report-<run>.html here, opened in your browser
   ralph report last -o report.html
   ralph report --format md | gh pr comment --body-file -
   ralph report --format json | jq .verdict
@@ -31,13 +31,15 @@ Examples:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "md", "json"]),
+    type=click.Choice(["html", "md", "markdown", "json"]),
     help="What to write.  [default: as FILE's name says, else html]",
 )
+@click.option("--open", "show", is_flag=True, help="Open it in your browser.")
 @project_dir_option
-def command(run: str, output: Path | None, form: str | None, project_dir: Path | None) -> None:
+def command(run: str, output: Path | None, form: str | None, show: bool, project_dir: Path | None) -> None:
     import asyncio
 
+    from ralph.errors import UsageError
     from ralph.interfaces.report.formats import Format, format_for, report_text
     from ralph.operations.output_file import write_output
     from ralph.operations.runs.read import require_record
@@ -46,10 +48,14 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
     folder = state_folder(project_dir)
     with require_record(folder) as record:
         run_id = record.find(run)
+    if show and output is not None and str(output) == "-":
+        message = "--open needs a file, and `-o -` is standard output"
+        raise UsageError(message, hint="leave out one of them")
     by_name = format_for(output) if output is not None else None
-    chosen = Format(form) if form is not None else by_name or Format.HTML
-    if output is None and chosen is Format.HTML and sys.stdout.isatty():
-        output = Path(f"ralph-report-{Path(run_id).name}.html")
+    asked = format_for(Path(f"report.{form}")) if form is not None else None
+    chosen = asked or by_name or Format.HTML
+    if output is None and (show or (chosen is Format.HTML and sys.stdout.isatty())):
+        by_name, output = chosen, Path(f"ralph-report-{Path(run_id).name}.{chosen.value}")
     with open_feed(folder) as feed:
         text = asyncio.run(report_text(feed, run_id, chosen))
     if output is None or str(output) == "-":
@@ -59,3 +65,12 @@ def command(run: str, output: Path | None, form: str | None, project_dir: Path |
     # A name that says nothing about the format does not show what is in the file.
     about = f" ({chosen.value}; --format chooses another)" if by_name is None and form is None else ""
     print(f"wrote {output}{about}", file=sys.stderr)
+    if show:
+        _open(output, folder)
+
+
+def _open(file: Path, folder: Path) -> None:
+    from ralph.operations.browser import open_file
+
+    if why_not := open_file(file, state_folder=folder):
+        print(f"It was not opened: {why_not}. Open {file.absolute()} yourself.", file=sys.stderr)
