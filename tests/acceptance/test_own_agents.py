@@ -114,3 +114,16 @@ def test_a_dry_run_shows_the_command_line_of_ones_own_agent(project: Project, tm
     ran = project.ralph("run", "-p", PROMPT, "--agent", "mine", "--dry-run", check=0)
 
     assert "helper -f" in ran.stdout + ran.stderr
+
+
+def test_an_agent_may_start_clean_and_one_that_cannot_is_named(project: Project) -> None:
+    quiet = {"command": "claude", "adapter": "claude", "isolation": "clean"}
+    project.settings(agents={"quiet": quiet})
+    project.agent([{"say": DONE}])
+    shown = project.ralph("run", "-p", PROMPT, "--agent", "quiet", "--dry-run", check=0).stdout
+    assert "--strict-mcp-config --setting-sources=project,local" in shown
+    assert "starts clean, without your MCP servers" in shown
+    project.agent([{"say": DONE}], name="codex")
+    ran = project.ralph("run", "-p", PROMPT, "--agent", "codex,copilot", "--isolation", "clean", check=0)
+    assert "codex starts clean" in ran.stderr
+    assert "copilot cannot start clean" in ran.stderr

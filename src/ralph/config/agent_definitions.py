@@ -21,6 +21,7 @@ from ralph.config.kinds import (
     setting,
 )
 from ralph.domain.agent.definition import OLDER_OUTPUT_WORDS, TEXT, PromptWay
+from ralph.domain.agent.options import Isolation
 
 ADAPTERS: Final = known_agents()
 _OUTPUTS: Final = (TEXT, *ADAPTERS)
@@ -73,6 +74,13 @@ class DefinedAgentSettings:
         "The model to use; empty: its own choice.",
         means="uses the model",
         says={"": "lets the agent choose the model"},
+    )
+    isolation: Isolation | None = setting(
+        Nullable(Choice(*Isolation)),
+        None,
+        "As `agent.isolation`, for this agent; it needs an `adapter`. null: as `agent.isolation` says.",
+        means="starts the agent as",
+        says={None: "starts the agent as agent.isolation says"},
     )
     environment: Mapping[str, str] = setting(
         Variables(),

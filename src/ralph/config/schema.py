@@ -43,6 +43,7 @@ from ralph.config.untrusted import (
     rising,
 )
 from ralph.config.workspace_settings import WorkspaceSettings
+from ralph.domain.agent.options import Isolation
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
@@ -124,6 +125,17 @@ class AgentSettings:
         "Continue the previous session instead of starting a new one, if the agent can. A fresh context for every"
         " iteration is the point of the loop: use this only for agents that forget too much.",
         untrusted=ALWAYS,
+    )
+    isolation: Isolation = setting(
+        Choice(*Isolation),
+        Isolation.USUAL,
+        "`clean` starts the agent without your own MCP servers, plugins and memory files, as far as its program can; what"
+        " the project has stays.",
+        means="starts the agent as",
+        says={
+            Isolation.CLEAN: "starts the agent without your own MCP servers, plugins, hooks and memory files",
+            Isolation.USUAL: "starts the agent with your own MCP servers, plugins, hooks and memory files",
+        },
     )
     environment: Mapping[str, str] = setting(
         Variables(),

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from ralph.adapters.agents.registry import (
@@ -72,17 +72,23 @@ def chosen_agents(
 
 
 def adapters_of(settings: Settings, *, as_root: bool) -> tuple[AgentAdapter, ...]:
-    """The agent's, and those of its fallbacks, which get none of its options: they know other models."""
+    """The agent's, and those of its fallbacks, which get few of its options: they know other models."""
     agent = settings.agent
+    isolated = SessionOptions(isolation=agent.isolation)
     first = named_adapter(
         settings,
         agent.command,
         as_root=as_root,
         flags=split_flags(agent.flags),
         adapter=agent.adapter,
-        options=SessionOptions(agent.model, agent.max_turns, agent.continue_session),
+        options=replace(
+            isolated, model=agent.model, max_turns=agent.max_turns, continue_session=agent.continue_session
+        ),
     )
-    return (first, *(named_adapter(settings, command, as_root=as_root) for command in agent.fallbacks))
+    others = (
+        named_adapter(settings, command, as_root=as_root, options=isolated) for command in agent.fallbacks
+    )
+    return (first, *others)
 
 
 def named_adapter(
@@ -115,6 +121,7 @@ def definition_of(settings: Settings, command: str) -> AgentDefinition | None:
         prompt=given.prompt or PromptWay.STDIN,
         speaks=speaker_of(given.output or TEXT),
         model=given.model,
+        isolation=given.isolation,
         environment=given.environment,
     )
 

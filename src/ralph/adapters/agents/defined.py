@@ -28,7 +28,7 @@ class DialectAdapter:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return ()
+        return self._commanding.notes
 
     @property
     def linger(self) -> float | None:
@@ -64,7 +64,11 @@ class DefinedAdapter:
             definition,
             flags=(*definition.flags, *flags),
             as_root=as_root,
-            options=replace(options, model=options.model or definition.model),
+            options=replace(
+                options,
+                model=options.model or definition.model,
+                isolation=definition.isolation or options.isolation,
+            ),
         )
 
     @property

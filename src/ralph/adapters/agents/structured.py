@@ -9,9 +9,10 @@ from typing import ClassVar
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import gives
 from ralph.adapters.agents.faults import Failure
+from ralph.adapters.agents.isolation import isolation_notes
 from ralph.domain.agent.events import AgentEvent
 from ralph.domain.agent.facts import AgentFacts
-from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
+from ralph.domain.agent.options import NO_OPTIONS, Isolation, SessionOptions
 from ralph.domain.loop.session_report import Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 
@@ -38,9 +39,16 @@ class StructuredAdapter(ABC):
         self, *, command: str, flags: Sequence[str], as_root: bool, options: SessionOptions = NO_OPTIONS
     ) -> None:
         self._command = command
-        self._flags = tuple(flags)
         self._as_root = as_root
         self._options = options
+        clean = self.facts.clean if options.isolation is Isolation.CLEAN else None
+        added = (
+            ()
+            if clean is None
+            else (flag for flag in clean.flags if not gives(flags, flag.partition("=")[0]))
+        )
+        self._flags = (*added, *flags)
+        self._environment = {} if clean is None else dict(clean.environment)
 
     @property
     def name(self) -> str:
@@ -49,8 +57,13 @@ class StructuredAdapter(ABC):
     @property
     def notes(self) -> tuple[str, ...]:
         if self._adds_grant or self._gives(*self.grants):
-            return (f"{self.grant_note} ({self.grants[0]}): {self.name} may run any command",)
-        return ()
+            granted = f"{self.grant_note} ({self.grants[0]}): {self.name} may run any command"
+            return (granted, *self._isolation_notes)
+        return self._isolation_notes
+
+    @property
+    def _isolation_notes(self) -> tuple[str, ...]:
+        return isolation_notes(self.name, self.facts.clean, self._options)
 
     @abstractmethod
     def command(self, request: AgentRequest) -> Command: ...

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from ralph.domain.agent.options import Isolation
+
 TEXT: Final = "text"
 OLDER_OUTPUT_WORDS: Final = (
     "claude-stream", "codex-json", "gemini-json", "opencode-json", "qwen-stream", "copilot-json",
@@ -39,4 +41,5 @@ class AgentDefinition:
     prompt: PromptWay = PromptWay.STDIN
     speaks: str = ""
     model: str = ""
+    isolation: Isolation | None = None  # None: as for the others
     environment: Mapping[str, str] = field(default_factory=dict)

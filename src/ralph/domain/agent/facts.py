@@ -84,10 +84,20 @@ def needs_of_all(agents: Iterable[AgentNeeds]) -> AgentNeeds:
 
 
 @dataclass(frozen=True, slots=True)
+class Clean:
+    """How to start a program without what is its user's: ``drops`` says what that is, ``keeps`` what it cannot leave out."""
+
+    flags: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+    drops: str = "your MCP servers and plugins"
+    keeps: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AgentFacts:
     """``install`` and ``login`` say how, in one line; its program supports ``options``.
 
-    ``tells_quota``: its stream says how much of the subscription is left.
+    ``tells_quota``: its stream says how much of the subscription is left. ``clean``: None if it cannot be started so.
     """
 
     name: str
@@ -97,6 +107,7 @@ class AgentFacts:
     needs: AgentNeeds = AgentNeeds()
     examination: Examination | None = None
     tells_quota: bool = False
+    clean: Clean | None = None
 
     @property
     def login_hint(self) -> str:

@@ -19,13 +19,21 @@ class Option(StrEnum):
 ALL_OPTIONS: Final = frozenset(Option)
 
 
+class Isolation(StrEnum):
+    """What of its user's own an agent gets to see."""
+
+    USUAL = "usual"  #: whatever its configuration names
+    CLEAN = "clean"  #: no MCP servers, plugins and memory files of the user's, as far as its program can
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """Empty, None and False leave it to the agent."""
+    """Empty, None and False leave it to the agent. What ``isolation`` a program cannot keep is said, not refused."""
 
     model: str = ""
     max_turns: int | None = None
     continue_session: bool = False
+    isolation: Isolation = Isolation.USUAL
 
     @property
     def wanted(self) -> tuple[Option, ...]:

@@ -215,6 +215,12 @@ def model_option(*short: str) -> Decorator:
     return setting_option("agent.model", "--model", *short, metavar="MODEL", type=Model(), help=text)
 
 
+isolation_option = setting_option(
+    "agent.isolation",
+    "--isolation",
+    type=click.Choice(("usual", "clean")),
+    help="clean: start the agent without your own MCP servers, plugins and memory files, as far as it can.",
+)
 agent_flag_option: Decorator = click.option(
     "--agent-flag",
     "agent_flags",

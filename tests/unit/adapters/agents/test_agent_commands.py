@@ -18,7 +18,7 @@ from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.qwen.stream import QwenStreamParser
 from ralph.adapters.agents.registry import adapter_for
 from ralph.agent_names import known_agents
-from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
+from ralph.domain.agent.options import NO_OPTIONS, Isolation, SessionOptions
 from ralph.engine.ports import AgentAdapter, AgentRequest, OutputMode
 from ralph.errors import ConfigError
 
@@ -445,3 +445,39 @@ def test_opencode_is_kept_from_its_shell_too_when_it_only_judges() -> None:
 
     assert "OPENCODE_PERMISSION" not in usual
     assert judging["OPENCODE_PERMISSION"] == '{"edit":"deny","bash":"deny"}'
+
+
+CLEAN = SessionOptions(isolation=Isolation.CLEAN)
+
+
+@pytest.mark.parametrize(
+    ("name", "added", "note"),
+    [
+        (
+            "claude",
+            ("--strict-mcp-config", "--setting-sources=project,local"),
+            "claude starts clean, without your MCP servers, plugins, hooks, skills, settings and memory files",
+        ),
+        ("codex", ("--ignore-user-config",), "it still has your AGENTS.md and skills"),
+        ("gemini", ("--extensions=none",), "it still has your GEMINI.md and skills"),
+        ("qwen", ("--allowed-mcp-server-names=none",), "it still has your QWEN.md and skills"),
+        ("opencode", ("--pure",), "it still has your MCP servers"),
+        ("copilot", (), "copilot cannot start clean"),
+        ("amp", (), "amp cannot start clean"),
+        ("plain", (), "plain cannot start clean"),
+    ],
+)
+def test_a_clean_start_has_its_flags_and_says_what_it_cannot_leave_out(
+    name: str, added: tuple[str, ...], note: str
+) -> None:
+    usual, clean = adapter(name), adapter(name, options=CLEAN)
+    assert set(added) <= set(clean.command(REQUEST).argv)
+    assert not set(added) & set(usual.command(REQUEST).argv)
+    assert note in " ".join(clean.notes)
+    assert "clean" not in " ".join(usual.notes)
+
+
+def test_the_users_flags_outrank_those_of_a_clean_start() -> None:
+    argv = adapter("claude", "--setting-sources", "user", options=CLEAN).command(REQUEST).argv
+    assert "--setting-sources=project,local" not in argv
+    assert adapter("claude", options=CLEAN).command(REQUEST).environment["CLAUDE_CODE_DISABLE_AUTO_MEMORY"]

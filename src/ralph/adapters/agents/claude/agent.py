@@ -11,7 +11,7 @@ from ralph.adapters.agents.claude.stream import ClaudeStreamParser
 from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood, by_exit_status
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood, by_exit_status
 from ralph.domain.agent.options import ALL_OPTIONS
 from ralph.domain.loop.session_report import Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
@@ -78,6 +78,12 @@ FACTS: Final = AgentFacts(
         silent_seconds=190,
     ),
     tells_quota=True,
+    clean=Clean(
+        # Strict: no servers but those of --mcp-config. Sources: nothing of ~/.claude but the login.
+        ("--strict-mcp-config", "--setting-sources=project,local"),
+        (("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),),
+        drops="your MCP servers, plugins, hooks, skills, settings and memory files",
+    ),
 )
 
 USERS_LIMITS: Final = frozenset(("error_max_turns", "error_max_budget_usd"))
@@ -134,7 +140,7 @@ class ClaudeAdapter(StructuredAdapter):
             argv.append("--verbose")  # claude refuses stream-json without it
         if self._adds_grant:
             argv.append(self.grants[0])
-        environment = {"DISABLE_AUTOUPDATER": "1"}
+        environment = {"DISABLE_AUTOUPDATER": "1", **self._environment}
         if self._as_root:
             environment["IS_SANDBOX"] = "1"  # as root claude refuses to skip permissions without it
         environment |= request.environment

@@ -18,6 +18,7 @@ from ralph.domain.agent.events import AgentEvent
 from ralph.domain.agent.facts import (
     AgentFacts,
     AgentNeeds,
+    Clean,
     Examination,
     KnownGood,
     OwnProvider,
@@ -60,6 +61,11 @@ FACTS: Final = AgentFacts(
         is_logged_in=by_exit_status,
         own_provider=OwnProvider("CODEX_HOME", ".codex", "config.toml", "model_provider"),
         variables=("CODEX_API_KEY",),
+    ),
+    clean=Clean(
+        ("--ignore-user-config", "-cfeatures.plugins=false", "-cfeatures.apps=false"),
+        drops="your config.toml with its MCP servers, plugins, apps, and model and provider",
+        keeps="your AGENTS.md and skills",
     ),
 )
 

@@ -12,7 +12,7 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.gemini.stream import GeminiStreamParser, status_in
 from ralph.adapters.agents.gemini_family import PERMITS, GeminiFamilyAdapter
 from ralph.domain.agent.events import AgentEvent, ErrorReported, TurnEnded
-from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited
 from ralph.engine.ports import AgentRequest, Command, Exit
@@ -42,6 +42,7 @@ FACTS: Final = AgentFacts(
         files=(".gemini/oauth_creds.json",),
         silent_seconds=290,
     ),
+    clean=Clean(("--extensions=none", "--allowed-mcp-server-names=none"), keeps="your GEMINI.md and skills"),
 )
 
 # The exit status is the HTTP status, of which eight bits are left.

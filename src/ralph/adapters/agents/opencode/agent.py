@@ -12,7 +12,7 @@ from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.opencode.stream import OpencodeStreamParser
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
-from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
@@ -58,6 +58,7 @@ FACTS: Final = AgentFacts(
         is_logged_in=_by_credentials,
         silent_seconds=100,
     ),
+    clean=Clean(("--pure",), drops="your plugins", keeps="your MCP servers, AGENTS.md and skills"),
 )
 
 READING_AGENT: Final = "plan"
@@ -77,6 +78,7 @@ class OpencodeAdapter(StructuredAdapter):
     def notes(self) -> tuple[str, ...]:
         return (
             f"permissions are granted ({self.grants[0]}): opencode may run any command its configuration does not deny",
+            *self._isolation_notes,
         )
 
     def command(self, request: AgentRequest) -> Command:

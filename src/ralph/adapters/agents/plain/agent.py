@@ -8,6 +8,7 @@ from typing import Final
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import MAX_ARGUMENT_BYTES, as_argument, program
+from ralph.adapters.agents.isolation import isolation_notes
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.domain.agent.definition import PromptWay
 from ralph.domain.agent.events import AgentEvent
@@ -45,6 +46,7 @@ class PlainAdapter:
         self._command = command
         self._flags = tuple(flags)
         self._model = options.model
+        self._options = options
         names = self._names()
         if prompt in _AT_THE_END and not names & {"prompt", "prompt_file"}:
             self._flags = (*self._flags, f"{{{_AT_THE_END[prompt]}}}")
@@ -60,7 +62,7 @@ class PlainAdapter:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return ()
+        return isolation_notes(self._command, FACTS.clean, self._options)
 
     def command(self, request: AgentRequest) -> Command:
         names = self._names()

@@ -13,7 +13,7 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.gemini_family import GeminiFamilyAdapter
 from ralph.adapters.agents.qwen.stream import QwenStreamParser, status_in
 from ralph.domain.agent.events import AgentEvent, ErrorReported
-from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood
+from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS
 from ralph.domain.loop.session_report import Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, Exit
@@ -44,6 +44,7 @@ FACTS: Final = AgentFacts(
         files=(".qwen/oauth_creds.json",),
         silent_seconds=110,
     ),
+    clean=Clean(("--extensions=none", "--allowed-mcp-server-names=none"), keeps="your QWEN.md and skills"),
 )
 
 DEFAULTS: Final = Path(__file__).with_name("defaults.json")

@@ -21,6 +21,7 @@ from ralph.interfaces.cli.options import (
     given_prompt,
     given_settings,
     guardrail_option,
+    isolation_option,
     iteration_option,
     limit_options,
     load_with,
@@ -93,6 +94,7 @@ Examples:
     " fallbacks by commas."
 )
 @model_option()
+@isolation_option
 @agent_flag_option
 @agent_timeout_option("End a session that takes longer.  [default: none]")
 @setting_option(

@@ -18,6 +18,7 @@ from ralph.interfaces.cli.options import (
     events_option,
     given_prompt,
     given_settings,
+    isolation_option,
     iteration_option,
     limit_options_of_supervise,
     load_with,
@@ -63,6 +64,7 @@ Examples:
 @prompt_options("launch")
 @agent_option("Agent to run instead of the one in the settings.")
 @model_option()
+@isolation_option
 @iteration_option("Stop after N launches in all.  [default: 100]", "--max-restarts")
 @limit_options_of_supervise
 @setting_option(

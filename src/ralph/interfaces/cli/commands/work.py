@@ -12,6 +12,7 @@ from ralph.interfaces.cli.options import (
     apart_options,
     events_option,
     given_settings,
+    isolation_option,
     iteration_option,
     limit_options,
     load_with,
@@ -55,6 +56,7 @@ Examples:
 )
 @agent_option()
 @model_option()
+@isolation_option
 @iteration_option("Stop after N iterations of all tasks together.")
 @limit_options
 @proof_option

@@ -15,6 +15,7 @@ from ralph.interfaces.cli.options import (
     agent_flags_of,
     agent_option,
     given_settings,
+    isolation_option,
     model_option,
     sources_of,
     trust_option,
@@ -55,6 +56,7 @@ Examples:
 )
 @agent_option()
 @model_option("-m")
+@isolation_option
 @trust_option
 @verbose_option
 @plan_options

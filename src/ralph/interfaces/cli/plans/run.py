@@ -18,6 +18,7 @@ from ralph.interfaces.cli.options import (
     events_option,
     given_settings,
     guardrail_option,
+    isolation_option,
     iteration_option,
     limit_options,
     load_with,
@@ -54,6 +55,7 @@ Examples:
 @click.command("run", help=HELP)
 @iteration_option("Stop after N iterations.  [default: 15]", short="-n")
 @model_option("-m")
+@isolation_option
 @click.option("--skip-review", is_flag=True, help="Skip reviews: a story passes when its verifyCommands do.")
 @click.option(
     "--review-cap",
