@@ -97,8 +97,8 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
     match offered:
         case Drained(reason, unfinished):  # also if a stop was requested: what is done is done
             return Stop(Outcome.EXHAUSTED if unfinished else Outcome.COMPLETED, reason), state
-        case Blocked(reason):
-            return Stop(Outcome.WAITING, reason), state
+        case Blocked(reason, hint):
+            return Stop(Outcome.WAITING, reason, hint), state
         case Judged(evidence):
             return await _take_in(parts, state, evidence, progress)
         case Settled() as settled:

@@ -278,11 +278,10 @@ def test_a_second_refusal_beyond_the_cap_says_what_really_helps(planned: PlanPro
         return planned.changes(reviewStatus="changes_requested", reviewCount=count, reviewFeedback="bad")
 
     planned.plan(story_json("A", **NEEDED))
-    assert "set its reviewStatus to needs_review" in planned.run(refused(1), cap=1, block_at_cap=True).reason
+    assert "set its reviewStatus to needs_review" in planned.run(refused(1), cap=1, block_at_cap=True).hint
     planned.changes(**NEEDED).does(None)  # type: ignore[arg-type]
     result = planned.run(refused(2), cap=1, block_at_cap=True)
-    assert "needs_review" not in result.reason
-    assert result.reason.endswith("(allow another: `ralph plan run --review-cap 3`)")
+    assert result.hint == "to allow another review: `ralph plan run --review-cap 3`"
 
     result = planned.run(
         planned.changes(**NEEDED), planned.changes(**{**APPROVED, "reviewCount": 3}), cap=3, block_at_cap=True

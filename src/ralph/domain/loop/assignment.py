@@ -43,9 +43,10 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Something is left, but nothing can be done now."""
+    """Something is left, but nothing can be done now. ``hint``: what must be done first."""
 
     reason: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

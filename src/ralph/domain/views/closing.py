@@ -125,7 +125,7 @@ class Closing:
                 return ""
             case Outcome.FAILED:  # not resumed unasked: it would fail again as long as nothing is done
                 return "" if command else f"ralph resume {started.run_id}"
-            case _ if command == "ralph work" and ended.hint:
+            case outcome if ended.hint and (command == "ralph work" or outcome is Outcome.WAITING):
                 return ""  # alone it would continue nothing: the hint says what comes first
             case _ if command:
                 return command

@@ -68,8 +68,8 @@ class PlanWork:
         mode = mode_for(document, skip_review=skip)
         if mode is None:
             return Blocked(_why_nothing_can_begin(document, skip_review=skip))
-        if reason := self._beyond_cap(mode):
-            return Blocked(reason)
+        if (blocked := self._beyond_cap(mode)) is not None:
+            return blocked
         objective = plan_prompt(
             document,
             mode,
@@ -105,24 +105,20 @@ class PlanWork:
             self._audit.plan.settled = None  # the record knows of the iteration: it was not judged
             await self._audit.catch_up()
 
-    def _beyond_cap(self, mode: StoryMode) -> str:
+    def _beyond_cap(self, mode: StoryMode) -> Blocked | None:
         """A story that has had its reviews waits for a person, unless the last one approved it."""
         story, cap = mode.story, self._rules.cap
         allowed = (
             cap if mode.mode is IterationMode.REVIEW else cap - 1
         )  # a person may ask for one more review
         if mode.mode is IterationMode.IMPLEMENT or story.review_count <= allowed:
-            return ""
+            return None
         said = " ".join(story.review_feedback.split())[:FEEDBACK_SHOWN]
-        once_more = (
-            "fix it, set its reviewStatus to needs_review and `ralph resume`, or "
-            if story.review_count <= cap
-            else ""
-        )
-        return (
-            f"story {story.id} has had {story.review_count} of {cap} reviews and is not approved{said and f': {said}'}"
-            f" ({once_more}allow another: `ralph plan run --review-cap {story.review_count + 1}`)"
-        )
+        reason = f"story {story.id} has had {story.review_count} of {cap} reviews and is not approved"
+        another = f"to allow another review: `ralph plan run --review-cap {story.review_count + 1}`"
+        once_more = "fix it, set its reviewStatus to needs_review, then `ralph resume`; or "
+        hint = f"{once_more}{another}" if story.review_count <= cap else another
+        return Blocked(f"{reason}{said and f': {said}'}", hint)
 
 
 def review_figures(document: TasksDocument, *, skip_review: bool) -> str:

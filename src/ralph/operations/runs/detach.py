@@ -14,7 +14,8 @@ from ralph.adapters.storage.places import run_folder
 from ralph.adapters.storage.run_reader import open_reader
 from ralph.errors import StoreError
 
-APPEARS_WITHIN = 60.0
+APPEARS_WITHIN = 600.0
+"""Seconds: a sandbox may have to fetch its image first."""
 LOOK_EVERY = 0.05
 OUTPUT = "console"
 
@@ -35,16 +36,24 @@ class DetachedRun:
 
     def run_id(self) -> str | None:
         """The run whose beginning it has announced; None if it ended before, or took too long."""
+        try:
+            run_id = self._await_run()
+        except KeyboardInterrupt:
+            self._process.interrupt()  # it has not begun, and nobody waits for it any more
+            raise
+        if run_id is not None:
+            self._keep_output_in(run_folder(self._folder, run_id))
+        elif self._process.exit_code is None:
+            self._process.interrupt()
+        return run_id
+
+    def _await_run(self) -> str | None:
         deadline = time.monotonic() + APPEARS_WITHIN
         while time.monotonic() < deadline:
             is_over = self._process.exit_code is not None
-            if (run_id := self._begun()) is not None:
-                self._keep_output_in(run_folder(self._folder, run_id))
+            if (run_id := self._begun()) is not None or is_over:
                 return run_id
-            if is_over:
-                return None
             time.sleep(LOOK_EVERY)
-        self._process.interrupt()
         return None
 
     def _newest_event(self) -> int:

@@ -456,7 +456,7 @@ class Console:
         return [self._odd(f"Waiting {left}, until {until}{why}", self._marks.wait)]
 
     def _paused(self, event: RunPaused) -> list[str]:
-        text = "Paused after the current session and its checks; to continue: `ralph unpause`"
+        text = "Pausing after the current session and its checks; to continue: `ralph unpause`"
         return [self._odd(text, self._marks.wait)]
 
     def _unpaused(self, event: RunUnpaused) -> list[str]:
