@@ -37,7 +37,7 @@ SHORTEST = [(AGENT, "amp"), (FLAGS, ""), (ITERATIONS, ""), (COMPLETION, ""), (GU
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs = tmp_path / "programs"
     programs.mkdir()
-    for program in ("claude", "amp", "make"):
+    for program in ("claude", "amp", "make", "npm"):
         (programs / program).write_text("#!/bin/sh\n")
         (programs / program).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
@@ -249,6 +249,8 @@ def test_a_line_can_be_edited_with_arrow_keys(project: Path, terminal: Terminal)
 def test_enter_takes_what_the_project_suggests_and_no_question_is_asked_twice(project: Path) -> None:
     (project / "Makefile").write_text("lint:\n\ntest:\n")
     (project / "pyrightconfig.json").write_text("{}")
+    (project / "package.json").write_text("{}")
+    (project / "package-lock.json").write_text("{}")
     subprocess.run(["git", "init", "-q"], cwd=project, check=True, timeout=30)
     terminal = Terminal(project, PATH=str(project.parent / "programs"))
     terminal.answer((AGENT, ""), (FLAGS, ""), (ITERATIONS, ""), (COMPLETION, ""))
@@ -257,12 +259,14 @@ def test_enter_takes_what_the_project_suggests_and_no_question_is_asked_twice(pr
     terminal.answer(("Add guardrail command [make lint]: ", "true"), (FAIL_ACTION, ""), (HINT, ""))
     terminal.answer(("Add guardrail command [make lint]: ", "-"))
     terminal.answer((GUARDRAIL, ""), (SCM, "y"), (SCM_COMMAND, ""), (SCM_TASKS, ""))
+    terminal.answer(("Worktree setup command [npm ci --no-audit --no-fund]: ", ""))
     assert terminal.exit_code() == 0
     assert settings(project)["agent"] == {"command": "claude", "flags": []}
     assert settings(project)["guardrails"] == [
         {"command": command, "failAction": "APPEND"} for command in ("make test", "true")
     ]
     assert settings(project)["scm"] == {"command": "git", "tasks": ["commit"]}
+    assert settings(project)["workspace"] == {"setup": "npm ci --no-audit --no-fund"}
     assert terminal.lines[-3:-1] == [
         "Commit it to share it. Everything else in .ralph stays out of git.",
         NEXT,
@@ -530,13 +534,16 @@ def test_an_agent_that_the_users_own_settings_define_is_there(project: Path) -> 
 
 
 def test_yes_takes_the_agent_that_is_installed_and_what_the_project_suggests(project: Path) -> None:
+    (project / "package.json").write_text("{}")
+    (project / "package-lock.json").write_text("{}")
     (project / "Makefile").write_text("check: lint\nlint:\ntest: # all\n")
     done = scripted(project, "--yes")
     assert (done.returncode, done.stdout) == (0, "Settings written to .ralph/settings.json\n")
     assert settings(project)["agent"]["command"] == "claude"
     assert [each["command"] for each in settings(project)["guardrails"]] == ["make test", "make check"]
     suggested = "Guardrails, as this project suggests: make test (Makefile), make check (Makefile)"
-    assert done.stderr.splitlines() == [suggested, NEXT]
+    setup = "Worktrees of `ralph work` are prepared by: npm ci --no-audit --no-fund"
+    assert done.stderr.splitlines() == [suggested, setup, NEXT]
 
 
 def test_without_any_agent_yes_needs_one_and_a_question_still_has_an_answer(project: Path) -> None:

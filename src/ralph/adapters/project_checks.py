@@ -1,4 +1,4 @@
-"""The checks that a project's own files suggest, and which of them can run here. Reads and looks; runs nothing."""
+"""What a project's own files suggest, and which of it can run here. Reads and looks; runs nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ralph.adapters.files import read_plain
 from ralph.domain.proposals.proposal import Files, Proposal
-from ralph.domain.proposals.registry import guardrails
+from ralph.domain.proposals.registry import guardrails, setup
 
 _LARGEST = 1_000_000
 _MOST_NAMES = 10_000
@@ -40,6 +40,14 @@ def find_checks(workspace: Path, environ: Mapping[str, str] = os.environ) -> Che
     places = [(each, place_of(each.program)) for each in found]
     usable = tuple(each._replace(command=place + each.command) for each, place in places if place is not None)
     return Checks(usable, tuple(each for each, place in places if place is None))
+
+
+def find_setup(workspace: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The commands that prepare a worktree; none if a program of theirs is not here."""
+    path = environ.get("PATH", os.defpath)
+    found = setup(_files_of(workspace))
+    is_complete = all(shutil.which(each.program, path=path) is not None for each in found)
+    return tuple(each.command for each in found) if is_complete else ()
 
 
 def _files_of(workspace: Path) -> Files:

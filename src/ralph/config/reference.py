@@ -32,7 +32,7 @@ editor. Unknown keys are ignored with a warning.
 
 `ralph init` writes a first file: it proposes an agent that is installed, and as guardrails the checks that the project's own
 files name (Makefile, package.json, pyproject.toml and other files of Python's tools, Cargo.toml, go.mod, tox, nox,
-pre-commit). It runs none of them. `ralph init --yes` takes the proposals without a question. It also writes
+pre-commit), and `workspace.setup` from a lock file. It runs none of them. `ralph init --yes` takes the proposals without a question. It also writes
 `.ralph/.gitignore`, which keeps everything in `.ralph` but `settings.json` out of git.
 
 A file needs no more than this:

@@ -1,4 +1,4 @@
-"""What `ralph init` proposes: an agent that is installed, and the checks of the project."""
+"""What `ralph init` proposes: an agent that is installed, the checks of the project, and what its worktrees need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.adapters.own_programs import OwnPrograms
-from ralph.adapters.project_checks import find_checks
+from ralph.adapters.project_checks import find_checks, find_setup
 from ralph.agent_names import named_agents
 
 if TYPE_CHECKING:
@@ -18,11 +18,15 @@ _USUAL = "claude"
 
 
 class Proposals(NamedTuple):
-    """``agents``: those that can be started here, the best one first. ``absent``: checks whose programs cannot."""
+    """``agents``: those that can be started here, the best one first. ``absent``: checks whose programs cannot.
+
+    ``setup``: what prepares a worktree.
+    """
 
     agents: tuple[str, ...]
     guardrails: tuple[Proposal, ...]
     absent: tuple[Proposal, ...]
+    setup: tuple[str, ...]
 
 
 def propose_settings(root: Root, *, environ: Mapping[str, str] = os.environ) -> Proposals:
@@ -35,4 +39,5 @@ def propose_settings(root: Root, *, environ: Mapping[str, str] = os.environ) -> 
     installed = [name for name in named_agents() if programs.find(name) is not None]
     installed.sort(key=lambda name: name != _USUAL)
     agents = [chosen, *installed] if isinstance(chosen, str) and chosen else installed
-    return Proposals(tuple(dict.fromkeys(agents)), checks.usable, checks.absent)
+    setup = find_setup(root.workspace, environ)
+    return Proposals(tuple(dict.fromkeys(agents)), checks.usable, checks.absent, setup)

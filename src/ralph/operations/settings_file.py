@@ -35,6 +35,7 @@ def settings_document(
     completion_response: str | None,
     guardrails: Sequence[dict[str, object]],
     scm: dict[str, object] | None,
+    setup: Sequence[str],
 ) -> dict[str, object]:
     """The settings file's content, keys in the order of the documentation. ``agent``: with its fallbacks after commas."""
     usual = Settings()
@@ -53,6 +54,8 @@ def settings_document(
     }
     if scm is not None:
         document["scm"] = scm
+    if setup:
+        document["workspace"] = {"setup": setup[0] if len(setup) == 1 else list(setup)}
     return document
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from ralph.domain.proposals.proposal import Files, Kind, Proposal, propose
+from ralph.domain.proposals.proposal import Files, Kind, Proposal, first_there, propose
 
 SOURCE = "package.json"
 _LOCKS = {
@@ -15,6 +15,12 @@ _LOCKS = {
     "bun.lockb": "bun",
     "package-lock.json": "npm",
 }
+_INSTALL = {
+    "npm": "npm ci --no-audit --no-fund",
+    "pnpm": "pnpm install --frozen-lockfile",
+    "bun": "bun install --frozen-lockfile",
+}
+"""None of them changes the lock file."""
 _SCRIPTS = {
     "test": Kind.TEST,
     "lint": Kind.LINT,
@@ -46,6 +52,16 @@ def guardrails(files: Files) -> Iterator[Proposal]:
             yield propose(f"{manager} test" if is_short else f"{manager} run {name}", SOURCE, kind)
 
 
+def setup(files: Files) -> Iterator[Proposal]:
+    """Only what is locked: otherwise an installation would write a lock file that nobody asked for."""
+    lock = first_there(files, *_LOCKS)
+    if not lock or files.read(SOURCE) is None:
+        return
+    # Yarn's first version and its successors name the same option differently.
+    option = "--frozen-lockfile" if "yarn lockfile v1" in (files.read(lock) or "") else "--immutable"
+    yield propose(_INSTALL.get(_LOCKS[lock], f"yarn install {option}"), lock)
+
+
 def _package(files: Files) -> Mapping[str, object]:
     try:
         package = json.loads(files.read(SOURCE) or "{}")
@@ -55,6 +71,6 @@ def _package(files: Files) -> Mapping[str, object]:
 
 
 def _manager(package: Mapping[str, object], files: Files) -> str:
-    found = next((program for lock, program in _LOCKS.items() if files.read(lock) is not None), "")
+    found = _LOCKS.get(first_there(files, *_LOCKS), "")
     named = str(package.get("packageManager", "")).partition("@")[0]
     return found or (named if named in _LOCKS.values() else "npm")

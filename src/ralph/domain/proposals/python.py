@@ -16,6 +16,7 @@ _TEST_FOLDERS = {"tests": " discover -s tests", "test": " discover -s test", "."
 """Where tests lie, and how unittest finds them there."""
 _ENOUGH = 20
 _RUNNERS = {"uv.lock": "uv run ", "poetry.lock": "poetry run ", "pdm.lock": "pdm run "}
+_INSTALL = {"uv.lock": "uv sync --frozen", "poetry.lock": "poetry install", "pdm.lock": "pdm sync"}
 _FILES = {
     "pytest": ("pytest.ini", ".pytest.ini"),
     "ruff": ("ruff.toml", ".ruff.toml"),
@@ -43,6 +44,15 @@ def guardrails(files: Files) -> Iterator[Proposal]:
             yield propose(runner + _command(tool, project), source, kind)
         elif kind is Kind.TEST:
             yield from _tests(files, runner)
+
+
+def setup(files: Files) -> Iterator[Proposal]:
+    """From the lock file; or an environment of its own, if the project has one now."""
+    if lock := first_there(files, *_INSTALL):
+        yield propose(_INSTALL[lock], lock)
+    elif (source := first_there(files, *_REQUIREMENTS)) and "bin" in files.names(".venv"):
+        yield propose("python3 -m venv .venv", source)
+        yield propose(f".venv/bin/pip install -q -r {source}", source, program="python3")
 
 
 def _tests(files: Files, runner: str) -> Iterator[Proposal]:

@@ -14,6 +14,8 @@ _TIERS: tuple[tuple[Ecosystem, ...], ...] = (
 )
 """What an earlier tier tests or lints, a later one would only do again: the project's own task runner knows best."""
 
+_SETUPS: tuple[Ecosystem, ...] = (node.setup, python.setup)
+
 
 def guardrails(files: Files, has: Callable[[str], bool] = lambda _: True) -> tuple[Proposal, ...]:
     """The commands that could prove work in this project; each costs time after every session, so none does another's work.
@@ -28,3 +30,8 @@ def guardrails(files: Files, has: Callable[[str], bool] = lambda _: True) -> tup
             found.setdefault(each.command, each)
         covered = covered.union(*(each.kinds for each in new if has(each.program)))
     return tuple(found.values())
+
+
+def setup(files: Files) -> tuple[Proposal, ...]:
+    """What makes a new worktree able to build, in this order."""
+    return tuple(each for ask in _SETUPS for each in ask(files))

@@ -41,6 +41,7 @@ def converse(proposed: Proposals) -> dict[str, object]:
         completion_response=_ask_completion(),
         guardrails=list(_ask_guardrails(proposed)),
         scm=_ask_scm(),
+        setup=_ask_setup(proposed),
     )
 
 
@@ -141,6 +142,16 @@ def _ask_scm() -> dict[str, object] | None:
     command = _ask_with("  SCM command (e.g., git)", _USUAL_SCM)
     tasks = _split_commas(_ask_with("  SCM tasks (comma-separated, e.g., commit,push)", _USUAL_TASK))
     return {"command": command, "tasks": tasks or [_USUAL_TASK]}
+
+
+def _ask_setup(proposed: Proposals) -> tuple[str, ...]:
+    """Only where there is something to propose: `ralph run` needs none."""
+    if not proposed.setup:
+        return ()
+    _explain(f"`ralph work` gives each task a worktree of its own; this prepares it. {_SKIP} for nothing.")
+    default = " && ".join(proposed.setup)
+    answer = _ask_with("Worktree setup command", default)
+    return proposed.setup if answer == default else () if answer == _SKIP else (answer,)
 
 
 def _explain(text: str, *, indent: str = "") -> None:

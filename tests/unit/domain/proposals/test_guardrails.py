@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ralph.domain.proposals.proposal import Files
-from ralph.domain.proposals.registry import guardrails
+from ralph.domain.proposals.registry import guardrails, setup
 
 
 def of(files: dict[str, str]) -> Files:
@@ -177,3 +177,27 @@ def test_a_runner_that_is_not_here_does_nobodys_work() -> None:
     files = {"Makefile": "test:\n", "go.mod": ""}
     found = guardrails(of(files), lambda program: program != "make")
     assert [each.command for each in found] == ["make test", "go test ./...", "go vet ./..."]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, []),
+        ({"package.json": "{}"}, []),
+        ({"package.json": "{}", "package-lock.json": ""}, ["npm ci --no-audit --no-fund"]),
+        ({"package.json": "{}", "pnpm-lock.yaml": ""}, ["pnpm install --frozen-lockfile"]),
+        ({"package.json": "{}", "yarn.lock": "# yarn lockfile v1\n"}, ["yarn install --frozen-lockfile"]),
+        ({"package.json": "{}", "yarn.lock": "__metadata:\n"}, ["yarn install --immutable"]),
+        (
+            {"package.json": "{}", "bun.lock": "", "uv.lock": ""},
+            ["bun install --frozen-lockfile", "uv sync --frozen"],
+        ),
+        ({"requirements.txt": "click\n"}, []),
+        (
+            {"requirements.txt": "click\n", ".venv/bin": ""},
+            ["python3 -m venv .venv", ".venv/bin/pip install -q -r requirements.txt"],
+        ),
+    ],
+)
+def test_setup_of_worktrees(files: dict[str, str], expected: list[str]) -> None:
+    assert [each.command for each in setup(of(files))] == expected

@@ -139,10 +139,10 @@ def _from_options(
         completion_response=completion_response,
         guardrails=taken,
         scm={"command": scm_command, "tasks": list(scm_tasks)} if scm_command else None,
+        setup=proposed.setup,
     )
     _write(root, document)
-    if not guardrails:
-        _say_proposed(proposed)
+    _say_proposed(proposed if not guardrails else proposed._replace(guardrails=(), absent=()))
     _say_what_comes_next(root, document)
 
 
@@ -153,6 +153,8 @@ def _say_proposed(proposed: Proposals) -> None:
         click.echo(f"Guardrails, as this project suggests: {listed}", err=True)
     if proposed.absent:
         click.echo(absent_line(proposed.absent), err=True)
+    if proposed.setup:
+        click.echo(f"Worktrees of `ralph work` are prepared by: {' && '.join(proposed.setup)}", err=True)
 
 
 def _guardrail(text: str) -> dict[str, object]:
