@@ -359,8 +359,9 @@ def test_in_a_worktree_the_log_is_named_where_it_is(project: Project, tmp_path: 
     project.git("worktree", "add", "-q", str(tree))
     project.agent([{"say": DONE}])
 
-    project.ralph("run", "-p", "base", "-m", "2", check=1, cwd=tree)
+    told = project.ralph("run", "-p", "base", "-m", "2", check=1, cwd=tree).stderr
 
+    assert f"this is a worktree: settings, tasks and the record are those of {project.root}" in told
     named = project.prompt(2).split("Output file: ")[1].splitlines()[0]
     assert (tree / named).read_text() == "bad\n"
 

@@ -422,3 +422,23 @@ def test_the_prompt_for_agents_shows_tasks_that_can_be_added(project: Project) -
     assert "reviewer" not in text
     (example,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert project.ralph("task", "add", "-f", "-", stdin=example, check=0).stdout == "added 2 tasks\n"
+
+
+def test_the_options_of_roles_follow_the_settings(project: Project) -> None:
+    project.settings(
+        agent={"command": "claude"}, profiles={"verified": {"stages": ["coder", "Security-reviewer"]}}
+    )
+
+    proof = ("--Security-reviewer-verify-cmd", "bandit -q", "--Security-reviewer-max-iterations", "3")
+    made = project.ralph("task", "create", "T-1", "spec", "Sum", *DONE, *proof, "--json", check=0).stdout
+    project.ralph("task", "edit", "T-1", "--Security-reviewer-promise", "NO_HOLE", check=0)
+    shown = project.ralph("task", "show", "T-1", check=0).stdout
+    listed = project.ralph("task", "create", "--help", check=0).stdout
+    refused = project.ralph("task", "create", "T-2", "spec", "Sum", *DONE, "--qa-verify-cmd", "true", check=2)
+
+    criteria = json.loads(made)["task"]["completion_spec"]["Security-reviewer"]
+    assert (criteria["verification_config"], criteria["max_iterations"]) == ({"command": "bandit -q"}, 3)
+    assert "<promise>NO_HOLE</promise>, at most 3 iterations" in shown
+    assert "--Security-reviewer-verify-config" in listed
+    assert "--qa-" not in listed
+    assert "unknown role 'qa'" in refused.stderr

@@ -59,6 +59,7 @@ def test_afterwards_the_last_run_is_the_whole_and_a_task_names_its_own(tasks: Ta
 
     assert "[T-1] ✅ coder 1 of 15: accepted: the agent gave its promise and" in told
     assert "[T-1] ✅ done: merged as" in told
+    assert "iterations of each task, unless it says otherwise: at most coder 15" in told
     logs = tasks.project.ralph("logs", check=0).stdout
     assert logs.startswith(f"ralph run {whole}\n")
     assert [line for line in told.splitlines() if line.startswith("[T-1] ")] == [

@@ -33,6 +33,13 @@ def named_commands(launch: Launch) -> Iterator[str]:
             yield f"notify: {how} ({loaded.origin('notify')})"
 
 
+def places_of(launch: Launch) -> Iterator[str]:
+    """Where settings come from, if not from the folder that the agent works in; a part leaves that to the whole."""
+    root = launch.root
+    if not launch.parent_id and root.state != root.workspace:
+        yield f"this is a worktree: settings, tasks and the record are those of {root.state}"
+
+
 def proof_policy(launch: Launch, own: OwnPrograms, *, has_commands: bool) -> ProofPolicy | None:
     """How claims are proven; None without ``has_commands``, for then nothing is."""
     if not has_commands:

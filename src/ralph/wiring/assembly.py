@@ -222,7 +222,8 @@ async def drive(kit: Kit) -> RunResult:
     composition = kit.launch.composition
     if isinstance(composition, Driven):
         proof = proof_policy(kit.launch, kit.runners.own, has_commands=True)  # those of its tasks
-        kit.announce(commands=[*composition.commands(kit.launch)], proof=proof)
+        commands, notes = [*composition.commands(kit.launch)], [*composition.notes()]
+        kit.announce(commands=commands, notes=notes, proof=proof)
         return await composition.drive(kit)
     async with AsyncExitStack() as stack:
         try:

@@ -27,7 +27,7 @@ from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError
 from ralph.wiring.agents import ChosenAgents
-from ralph.wiring.announcement import named_commands
+from ralph.wiring.announcement import named_commands, places_of
 from ralph.wiring.confinement import Runners
 from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.quota import doubts_of, head_of
@@ -109,7 +109,7 @@ class Kit:
         )
         for known in self.quota.known([adapter.name for adapter in launch.agents.chain], self.clock.now()):
             self.publish(QuotaSeen(known.agent, known.windows))
-        for note in (*head_of(launch, self.quota, self.clock.now()), *notes):
+        for note in (*places_of(launch), *head_of(launch, self.quota, self.clock.now()), *notes):
             self.note(note)
         for warning in (*launch.warnings(), *warnings):
             self.warn(warning)

@@ -94,6 +94,10 @@ class Driven(Described, Protocol):
         """What it will run besides what its parts do, each with who says so."""
         ...
 
+    def notes(self) -> Iterator[str]:
+        """What its parts may do, for the head of the run."""
+        ...
+
     async def drive(self, kit: Kit) -> RunResult: ...
 
 

@@ -71,6 +71,14 @@ class WorkComposition:
     def commands(self, launch: Launch) -> Iterator[str]:
         return setup_commands(launch)
 
+    def notes(self) -> Iterator[str]:
+        defaults = self.pipeline.defaults
+        limits = (
+            f"{role} {defaults.of(role).max_iterations or defaults.max_iterations if defaults.loops(role) else 1}"
+            for role in self.pipeline.roles
+        )
+        yield f"iterations of each task, unless it says otherwise: at most {', '.join(limits)}"
+
     async def drive(self, kit: Kit) -> RunResult:
         store = TaskStore(kit.record.database, me=this_process(), started_of=started_of)
         try:

@@ -229,7 +229,9 @@ class Console:
         words = [
             f"profile {event.profile}",
             f"agent {event.agent}",
-            f"at most {plural(event.maximum, 'iteration')}" if event.maximum else "any number of iterations",
+            f"at most {plural(event.maximum, 'iteration')}"
+            if event.maximum
+            else "any number of iterations in all",
         ]
         return [
             f"{self._colors.bold}ralph run {clean_line(event.run_id)}{self._colors.off}",

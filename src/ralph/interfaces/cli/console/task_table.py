@@ -55,7 +55,7 @@ def reported(task: TaskReported) -> str:
         cost_usd=task.spend.cost_usd, at_least=task.spend.is_partly_unknown, seconds=task.seconds
     )
     reason = task.reason.partition("\n")[0]
-    return clean_line(f"{task.result}: {reason} ({plural(task.iterations, 'iteration')}, {figures})")
+    return clean_line(f"{task.result}: {reason} ({plural(task.iterations, 'iteration')} in all, {figures})")
 
 
 def _row(task: TaskReported) -> tuple[Cell | str, ...]:

@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
-from ralph.interfaces.cli.tasks.options import description_options, entry_from, make_task, print_concerns
+from ralph.interfaces.cli.tasks.options import (
+    TaskCommand,
+    description_options,
+    entry_from,
+    make_task,
+    print_concerns,
+)
 
 HELP = """Add one task. ID is its name, SPEC the specification it belongs to, TITLE a one-line summary. An outcome and at
 least one acceptance criterion are required: they say what "done" means.
@@ -24,7 +30,7 @@ Example:
 """
 
 
-@click.command("create", help=HELP)
+@click.command("create", cls=TaskCommand, help=HELP)
 @click.argument("task_id", metavar="ID")
 @click.argument("spec_id", metavar="SPEC")
 @click.argument("title")
@@ -48,7 +54,7 @@ Example:
 """
 
 
-@click.command("followup", help=FOLLOWUP_HELP)
+@click.command("followup", cls=TaskCommand, help=FOLLOWUP_HELP)
 @click.argument("task_id", metavar="ID")
 @click.argument("title")
 @click.option("--id", "own_id", metavar="ID", help="Its own id.  [default: ID-F1, ID-F2 …]")

@@ -14,7 +14,13 @@ from ralph.domain.tasks.task import Task
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
-from ralph.interfaces.cli.tasks.options import description_options, entry_from, make_task, print_concerns
+from ralph.interfaces.cli.tasks.options import (
+    TaskCommand,
+    description_options,
+    entry_from,
+    make_task,
+    print_concerns,
+)
 
 HELP = """Change what a task asks for; its progress stays. Flags change single fields (an empty text clears one), -f
 takes the whole task from a file, and without either it opens in your editor. --acceptance and --depends-on replace the
@@ -28,7 +34,7 @@ Examples:
 """
 
 
-@click.command("edit", help=HELP)
+@click.command("edit", cls=TaskCommand, help=HELP)
 @click.argument("task_id", metavar="ID")
 @click.option(
     "-f", "--file", "name", metavar="FILE", help="The new definition of the task; `-` is standard input."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,8 +17,8 @@ from ralph.domain.tasks.roles import ROLES, CompletionDefaults
 from ralph.domain.tasks.task import Task
 from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.safe_text import clean_line, is_text
-from ralph.errors import UsageError
-from ralph.interfaces.cli.options import all_of
+from ralph.errors import RalphError, UsageError
+from ralph.interfaces.cli.options import all_of, state_folder
 
 _Flags = Mapping[str, tuple[tuple[str, ...], Mapping[str, Any]]]
 """Flag → its place in the entry of the task, and how the option is declared."""
@@ -83,15 +84,57 @@ _OF_ROLE: _Flags = {
     ),
 }
 
-description_options = all_of(
-    *(click.option(f"--{flag}", **how) for flag, (_, how) in _OF_TASK.items()),
-    *(
-        click.option(f"--{role}-{flag}", **{**how, "help": how["help"].format(role=role)})
-        for role in ROLES
-        for flag, (_, how) in _OF_ROLE.items()
-    ),
-)
-"""Everything that says what a task is, besides its id and title."""
+description_options = all_of(*(click.option(f"--{flag}", **how) for flag, (_, how) in _OF_TASK.items()))
+"""Everything that says what a task is, besides its id, its title, and what each role must show."""
+
+_ROLES = "ralph.roles"
+
+
+class TaskCommand(click.Command):
+    """A command with options for each role that this project's settings have."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ROLES] = _known_roles(args)
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        params = super().get_params(ctx)
+        of_roles = [
+            click.Option(
+                [f"--{role}-{flag}", _name(role, flag)],
+                **{**how, "help": how["help"].format(role=role)},
+            )
+            for role in ctx.meta.get(_ROLES, ROLES)
+            for flag, (_, how) in _OF_ROLE.items()
+        ]
+        place = next((place for place, param in enumerate(params) if param.name == "as_json"), len(params))
+        return [*params[:place], *of_roles, *params[place:]]
+
+
+def _known_roles(args: Sequence[str]) -> Sequence[str]:
+    """The settings' own; the usual ones too, except in the help: what is wrong with one is told with its reason."""
+    from ralph.operations.tasks import known_names
+
+    place: str | None = None
+    for before, arg in zip(["", *args], args, strict=False):
+        if before == "--project-dir":
+            place = arg
+        elif arg.startswith("--project-dir="):
+            place = arg.partition("=")[2]
+    try:
+        known, _ = known_names(state_folder(None if place is None else Path(place)))
+    except RalphError:  # told by the command itself
+        return tuple(ROLES)
+    return tuple(known.roles) if "--help" in args else tuple(dict.fromkeys([*known.roles, *ROLES]))
+
+
+def _roles() -> Sequence[str]:
+    roles: Sequence[str] = click.get_current_context().meta.get(_ROLES, tuple(ROLES))
+    return roles
+
+
+def _name(role: str, flag: str) -> str:
+    return f"of_{role}_{flag}".replace("-", "_")
 
 
 def make_task(entry: Mapping[str, Any], known: Known) -> Task:
@@ -117,13 +160,13 @@ def entry_from(flags: Mapping[str, Any], base: Mapping[str, Any] | None = None) 
     entry = json.loads(json.dumps(base or {}))
     for flag, (path, _) in _OF_TASK.items():
         _put(entry, path, _given(flags, flag))
-    for role in ROLES:
+    for role in _roles():
         # The whole config first: the other flags add to it.
         for flag in sorted(_OF_ROLE, key=lambda name: name != "verify-config"):
-            value = _given(flags, f"{role}-{flag}")
+            value = _given(flags, f"{role}-{flag}", _name(role, flag))
             if flag == "verify-config" and value is not None:
                 value = _parse(value, f"--{role}-{flag}")
-            if flag == "verify-cmd" and value and not _given(flags, f"{role}-verify"):
+            if flag == "verify-cmd" and value and not _given(flags, f"{role}-verify", _name(role, "verify")):
                 _put(entry, ("completion", role, "verification_method"), VerificationMethod.EXTERNAL.value)
             _put(entry, ("completion", role, *_OF_ROLE[flag][0]), value)
     return _without_empty(entry)
@@ -135,7 +178,7 @@ def _flag_of(path: KeyPath) -> str:
     for flag, (place, _) in _OF_TASK.items():
         if where[: len(place)] == place:
             return f"--{flag}"
-    if len(where) >= 2 and where[0] == "completion" and where[1] in ROLES:
+    if len(where) >= 2 and where[0] == "completion" and where[1] in _roles():
         of_role = where[2:]
         best = [flag for flag, (place, _) in _OF_ROLE.items() if of_role[: len(place)] == place]
         if best:
@@ -148,8 +191,8 @@ def _describe(problem: Problem) -> str:
     return f"{text}; {problem.hint}" if problem.hint else text
 
 
-def _given(flags: Mapping[str, Any], flag: str) -> Any:
-    value = flags.get(flag.replace("-", "_"))
+def _given(flags: Mapping[str, Any], flag: str, name: str = "") -> Any:
+    value = flags.get(name or flag.replace("-", "_"))
     for text in value if isinstance(value, tuple) else (value,):
         if isinstance(text, str) and not is_text(text):
             message = f"--{flag} is not UTF-8 text"
