@@ -26,6 +26,7 @@ PRIVATE = [
     "settings.local.json",
     "settings.local.json.bak",
     "settings.local.json~",
+    "detached-1.log",
     "ui-1.log",
     "worktrees/other/.env",
 ]

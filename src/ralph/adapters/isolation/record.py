@@ -19,7 +19,7 @@ _MARKER = ".ralph-active"
 SESSIONS = "sessions"  # of sandboxed agents
 _RUNS = "runs"
 _OURS = frozenset({_RUNS, SESSIONS, "forward", "plans", "prepared", "seal", "worktrees"})
-_OURS_BY_BEGINNING = ("ralph.db", "settings.local", "ui-")
+_OURS_BY_BEGINNING = ("ralph.db", "settings.local", "detached-", "ui-")
 _MOST_LINKS = 500
 
 
