@@ -12,6 +12,8 @@ from typing import Final
 
 PLAIN: Final = "plain"
 """The agent for any command that no other knows."""
+USUAL_AGENT: Final = "claude"
+"""What is proposed first."""
 
 
 @cache

@@ -268,7 +268,7 @@ def test_enter_takes_what_the_project_suggests_and_no_question_is_asked_twice(pr
     assert settings(project)["scm"] == {"command": "git", "tasks": ["commit"]}
     assert settings(project)["workspace"] == {"setup": "npm ci --no-audit --no-fund"}
     assert terminal.lines[-3:-1] == [
-        "Commit it to share it. Everything else in .ralph stays out of git.",
+        "Commit .ralph/settings.json to share it; the rest of .ralph stays out of git.",
         NEXT,
     ]
     shown = ["git", "status", "--short", "-uall", ".ralph"]

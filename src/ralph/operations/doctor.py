@@ -30,7 +30,7 @@ from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
 from ralph.operations.agreement import is_waived
 from ralph.operations.trust import Standing, read_agreed, standing_of
-from ralph.wiring.agents import adapters_of, kind_of, needs_of, program_of
+from ralph.wiring.agents import adapters_of, installed_agents, kind_of, needs_of, program_of
 from ralph.wiring.confinement import policy_of
 
 _QUESTIONS_AT_ONCE = 6
@@ -161,7 +161,7 @@ async def _sandboxes(
     settings: Settings, root: Root, own: OwnPrograms, runner: PosixProcessRunner
 ) -> tuple[Finding, ...]:
     configured = tuple(program for _, program in _configured_agents(settings).values())
-    programs = configured or tuple(name for name in named_agents() if own.find(name) is not None)
+    programs = configured or installed_agents(own.environment)
     site = Site(
         workspace=root.workspace,
         state_folder=root.state / STATE_FOLDER,

@@ -6,15 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.project_checks import find_checks, find_setup
-from ralph.agent_names import named_agents
+from ralph.wiring.agents import installed_agents
 
 if TYPE_CHECKING:
     from ralph.config.root import Root
     from ralph.domain.proposals.proposal import Proposal
-
-_USUAL = "claude"
 
 
 class Proposals(NamedTuple):
@@ -35,9 +32,7 @@ def propose_settings(root: Root, *, environ: Mapping[str, str] = os.environ) -> 
     checks = find_checks(root.workspace, environ)
     own = Sources.read(root.state, environ).own.values.get("agent")
     chosen = own.get("command") if isinstance(own, Mapping) else None
-    programs = OwnPrograms(environ, (root.workspace, root.state))
-    installed = [name for name in named_agents() if programs.find(name) is not None]
-    installed.sort(key=lambda name: name != _USUAL)
-    agents = [chosen, *installed] if isinstance(chosen, str) and chosen else installed
+    installed = installed_agents(environ, (root.workspace, root.state))
+    agents = (chosen, *installed) if isinstance(chosen, str) and chosen else installed
     setup = find_setup(root.workspace, environ)
     return Proposals(tuple(dict.fromkeys(agents)), checks.usable, checks.absent, setup)

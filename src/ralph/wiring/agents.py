@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -17,7 +17,8 @@ from ralph.adapters.agents.registry import (
     split_flags,
 )
 from ralph.adapters.files import is_true
-from ralph.agent_names import PLAIN, known_agents, named_agents
+from ralph.adapters.own_programs import OwnPrograms
+from ralph.agent_names import PLAIN, USUAL_AGENT, known_agents, named_agents
 from ralph.config.schema import Settings
 from ralph.domain.agent.definition import TEXT, AgentDefinition, PromptWay, speaker_of
 from ralph.domain.agent.facts import AgentNeeds, needs_of_all
@@ -148,6 +149,15 @@ def needs_of(settings: Settings, programs: Sequence[str]) -> AgentNeeds:
     if settings.agent.adapter is not None and settings.agent.command in programs:
         kinds.append(settings.agent.adapter)
     return needs_of_all(facts_of(kind).needs for kind in dict.fromkeys(kinds))
+
+
+def installed_agents(
+    environ: Mapping[str, str] = os.environ, reach: Iterable[str | os.PathLike[str]] = ()
+) -> tuple[str, ...]:
+    """The known agents whose programs are on PATH, and not in the folders of ``reach``; the usual one first."""
+    programs = OwnPrograms(environ, reach)
+    found = [name for name in named_agents() if programs.find(name) is not None]
+    return tuple(sorted(found, key=lambda name: name != USUAL_AGENT))
 
 
 def _is_there(program: str, workspace: Path, path: str) -> bool:

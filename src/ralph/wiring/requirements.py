@@ -16,6 +16,7 @@ from ralph.config.schema import GuardrailSettings, Settings
 from ralph.domain.text.masking import mask_text
 from ralph.domain.text.safe_text import unique_slugs
 from ralph.errors import ConfigError, UsageError
+from ralph.wiring.agents import installed_agents
 
 if TYPE_CHECKING:
     from ralph.domain.agent.events import Usage
@@ -35,8 +36,8 @@ def require_runnable(settings: Settings) -> None:
     """What every run of the configured agent needs."""
     require_system()
     if missing := missing_for_run(settings):
-        message = f"{missing.key} {missing.message}"
-        raise ConfigError(message, hint=missing.hint)
+        message = f"no agent is chosen: {missing.key} is not set"
+        raise ConfigError(message, hint=" ".join((missing.hint, *installed_agents()[:1])))
 
 
 def guardrails_of(settings: Settings) -> tuple[Guardrail, ...]:

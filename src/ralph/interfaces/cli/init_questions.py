@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ralph.agent_names import USUAL_AGENT
 from ralph.config.kinds import Kind, Reading, Table
 from ralph.config.schema import SETTINGS, GuardrailSettings, Settings
 from ralph.domain.loop.feedback import Placement
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _DEFAULTS = Settings()
 _GUARDRAIL = Table(GuardrailSettings)
-_USUAL_AGENT, _USUAL_SCM, _USUAL_TASK = "claude", "git", "commit"
+_USUAL_SCM, _USUAL_TASK = "git", "commit"
 _SKIP = "-"
 _NARROWEST = 20
 """A terminal that a text can be wrapped for."""
@@ -76,7 +77,7 @@ def _ask_agent(proposed: Proposals) -> str:
     _explain("The program that does the work. Every iteration starts it with a fresh context.")
     if not proposed.agents:
         _explain("None that ralph knows is on your PATH; any command that reads a prompt works.")
-    default = next(iter(proposed.agents), _USUAL_AGENT)
+    default = next(iter(proposed.agents), USUAL_AGENT)
     return _ask_with("Agent command (e.g., claude, codex, amp, or other LLM CLI)", default)
 
 

@@ -54,8 +54,8 @@ HELP = """Run a coding agent again and again, each time with a fresh context, un
 \b
 Start here:
   ralph demo                         see it work, without an account
-  ralph init                         choose the agent and the checks; proposes both
-  ralph run "Fix the failing tests"  run the agent until that is done and proven
+  ralph init                         choose the agent and the checks
+  ralph run "Fix the failing tests"  until that is done and proven
 """
 
 

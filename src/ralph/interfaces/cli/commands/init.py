@@ -241,7 +241,8 @@ def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
     from ralph.operations.doctor import missing_agent
 
     if git_top(root.workspace) is not None:
-        click.echo("Commit it to share it. Everything else in .ralph stays out of git.", err=True)
+        name = _shown(root, SETTINGS_FILE)
+        click.echo(f"Commit {name} to share it; the rest of .ralph stays out of git.", err=True)
     if reason := missing_agent(root):
         click.echo(f"warning: {reason}", err=True)
     if not document["guardrails"]:
