@@ -27,6 +27,7 @@ from ralph.domain.agent.events import (
     Usage,
     UsageReported,
 )
+from ralph.domain.agent.quota import Window
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import (
     ActionEnded,
@@ -42,6 +43,7 @@ from ralph.domain.loop.events import (
     LoopEvent,
     PauseBegan,
     ProcessesEnded,
+    QuotaSeen,
     RunEnded,
     RunPaused,
     RunStarted,
@@ -65,7 +67,7 @@ ACTED: list[AgentEvent] = [
     TodoChanged((TodoItem("one", TodoStatus.DONE), TodoItem("two", TodoStatus.ACTIVE))),
     UsageReported(Usage(1, 2), 0.25),
     TurnEnded("text", usage=Usage(1, 2), cost_usd=0.1, denials=("Bash",)),
-    LimitReported(rejected=True, limit="five_hour", resets_at=17.5),
+    LimitReported(rejected=True, limit="five_hour", resets_at=17.5, windows=(Window("5h", 0.0, 17.5),)),
     ErrorReported("overloaded", status=529, final=True),
     Notice("retrying"),
     Unknown("brand_new"),
@@ -96,6 +98,7 @@ EVENTS: list[LoopEvent] = [
     ActionStarted("commit"),
     ActionEnded("commit", ok=False, message="nothing to commit", seconds=0.5),
     IterationEnded(1, 2, "continue", "because", True, False, SPEND, 2.0),
+    QuotaSeen("claude", (Window("5h", 60.0, 17.5), Window("week", 70.5, 99.0))),
     PauseBegan("limit", 99.0),
     RunPaused(),
     RunUnpaused(),
