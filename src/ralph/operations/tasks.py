@@ -259,12 +259,12 @@ class _Record:
         for task in found:
             if not allowed(task):
                 message = f"task {clean_line(task.id)} is {task.status}: {why_not}"
-                is_done = task.status is TaskStatus.DONE
-                more, which = (
-                    "`ralph task followup` adds what is missing",
-                    "`ralph task list` shows the tasks",
-                )
-                raise UsageError(message, hint=more if is_done else which)
+                instead = {
+                    TaskStatus.DONE: "`ralph task followup` adds what is missing",
+                    TaskStatus.OPEN: f"`ralph work {clean_line(task.id)}` works on it",
+                    TaskStatus.ACCEPTED: f"`ralph work {clean_line(task.id)}` merges it",
+                }
+                raise UsageError(message, hint=instead.get(task.status, "`ralph task list` shows the tasks"))
         return found
 
     def cancel(self, task: Task) -> Task:

@@ -292,8 +292,14 @@ class Worker:
         return result_of_left(task, unfinished, ended_by=ended_by)
 
     def _over(self, left: Sequence[str]) -> list[Task]:
-        """What is over and not done, among the results and among what the rest waits for, directly or not."""
-        names = dict.fromkeys((*self._results, *left))
+        """What is over and not done, among the results and among what the rest waits for, directly or not. What the user
+        cancelled is not missed, unless it was asked for by name."""
+        missed = [
+            name
+            for name, result in self._results.items()
+            if name in self.wanted or result.outcome is not Outcome.CANCELLED
+        ]
+        names = dict.fromkeys((*missed, *left))
         waiting = list(names)
         while waiting:
             task = self.tasks.find(waiting.pop())

@@ -46,7 +46,7 @@ class LiveLines(StatusLine):
         if len(texts) > room:
             more = f"{self._marks.wait} {len(texts) - room + 1} more at work"
             texts = [*texts[: room - 1], more]
-        width = self._width() - 1
+        width = self._width() - len("^C") - 1  # which the terminal puts behind the last line
         return [fit(text, width, ellipsis=self._marks.more) for text in texts]
 
     def text(self) -> str:
