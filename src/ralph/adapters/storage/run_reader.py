@@ -157,15 +157,6 @@ class RunReader:
         alive = rows[0].outcome is None and is_alive(rows[0].owner, here=here, started_of=started_of)
         return self._view(rows[0], {run_id} if alive else set())
 
-    def parts_of(self, run_id: str) -> list[str]:
-        """The runs that it started, oldest first."""
-        if not self._has_owners:
-            return []
-        return [
-            row[0]
-            for row in self.query("SELECT id FROM runs WHERE parent_id = ? ORDER BY started_at", run_id)
-        ]
-
     def newest_event(self) -> int:
         return int(self._one("SELECT coalesce(max(seq), 0) FROM events")[0])
 

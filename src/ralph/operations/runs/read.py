@@ -40,7 +40,7 @@ class RunRecord:
     def __init__(self, reader: RunReader, state_folder: Path) -> None:
         self._reader = reader
         self.state_folder = state_folder
-        self.close, self.count, self.parts_of = reader.close, reader.count, reader.parts_of
+        self.close, self.count = reader.close, reader.count
 
     def __enter__(self) -> Self:
         return self

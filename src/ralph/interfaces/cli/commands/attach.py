@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -20,13 +20,13 @@ from ralph.interfaces.cli.options import project_dir_option
 if TYPE_CHECKING:
     from ralph.config.root import Root
     from ralph.config.schema import OutputSettings
-    from ralph.domain.views.runs import RunView
+    from ralph.domain.views.runs import RunLabel, RunView
+    from ralph.interfaces.cli.console.live_lines import LiveLines
     from ralph.interfaces.cli.console.run_view import Console
-    from ralph.interfaces.cli.console.status_line import StatusLine
+    from ralph.interfaces.cli.terminal import Look
     from ralph.operations.runs.read import RunRecord
 
 EVERY = 0.2
-RUN_OF_RUNS = "verified"
 DEFAULT_ROWS = 24
 LEFT_FREE = 3
 """Rows of the terminal for the live line and whatever comes next."""
@@ -113,13 +113,11 @@ class _Attached:
                 self._status.clear()
 
     def _add_parts(self) -> None:
-        if self._view.profile != RUN_OF_RUNS:
-            return
-        for name in self._record.parts_of(self._view.id):
+        for name, label in self._record.tasks_of(self._view.id):
             part = self._record.run(name) if name not in self._shown else None
             if part is not None and part.live:
-                title = part.task or name
-                self._shown[name] = _Shown(self._record, part, self._looks.console(self._screen, title=title))
+                console = self._looks.console_of(label, self._screen, self._status)
+                self._shown[name] = _Shown(self._record, part, console)
 
 
 class _Shown:
@@ -164,31 +162,38 @@ class _Looks:
             return cls(OutputSettings(), streams=True)
         return cls(settings.output, settings.stream_agent_output)
 
-    def status(self) -> StatusLine | None:
-        from ralph.interfaces.cli.console.status_line import StatusLine
-        from ralph.interfaces.cli.terminal import look_for
+    def status(self) -> LiveLines | None:
+        from ralph.interfaces.cli.console.live_lines import LiveLines
 
-        look = look_for(sys.stderr, self.output)
-        return StatusLine(sys.stderr, look) if look.live else None
+        look = self._look()
+        return LiveLines(sys.stderr, look) if look.live else None
 
-    def console(self, screen: _Screen, status: StatusLine | None = None, *, title: str = "") -> Console:
-        """``title``: of a run that is part of the other."""
-        from ralph.interfaces.cli.console.outlet import with_prefix
+    def console(self, screen: _Screen, status: LiveLines | None) -> Console:
         from ralph.interfaces.cli.console.run_view import Console
         from ralph.interfaces.cli.terminal import look_for
 
-        out, err = screen.stream(sys.stdout), screen.stream(sys.stderr)
-        look = look_for(sys.stderr, self.output)
         return Console(
-            with_prefix(out, f"[{title}] ") if title else out,
-            with_prefix(err, f"[{title}] ") if title else err,
-            replace(look, live=False) if title else look,
+            screen.stream(sys.stdout),
+            screen.stream(sys.stderr),
+            self._look(),
             verbose=False,
-            stream_agent_output=self.streams and not title,
+            stream_agent_output=self.streams,
             out_look=look_for(sys.stdout, self.output),
             status=status,
-            is_part=bool(title),
         )
+
+    def console_of(self, label: RunLabel, screen: _Screen, status: LiveLines | None) -> Console:
+        """Of a run that is part of the other."""
+        from ralph.interfaces.cli.console.parts import console_of_part
+
+        out, err = screen.stream(sys.stdout), screen.stream(sys.stderr)
+        line = status.part(label) if status is not None else None
+        return console_of_part(label, out, err, self._look(), verbose=False, said=set(), status=line)
+
+    def _look(self) -> Look:
+        from ralph.interfaces.cli.terminal import look_for
+
+        return look_for(sys.stderr, self.output)
 
 
 class _Screen:

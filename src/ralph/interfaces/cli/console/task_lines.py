@@ -87,14 +87,15 @@ class TaskLines(Console):
 
     def _iteration_ended(self, event: IterationEnded) -> list[str]:
         wording = describe_decision(event.decision, self._claims)
-        is_open = event.decision == DecisionKind.CONTINUE
-        found = [one.reason.strip().partition("\n")[0] for one in self._failing] if is_open else []
-        why = f" ({'; '.join(filter(None, found))})" if any(found) else ""
+        failing = self._failing if event.decision != DecisionKind.ACCEPT else []
+        found = [one.reason.strip().partition("\n")[0] for one in failing]
+        told = [reason for reason in found if reason and reason not in event.reason]
+        why = f" ({'; '.join(told)})" if told else ""
         figures = totals(
             cost_usd=event.spend.cost_usd, at_least=event.spend.is_partly_unknown, seconds=event.seconds
         )
-        told = f"{self._stage}: {wording.words}: {event.reason}{why} {self._marks.dot} {figures}"
-        text = clean_line(told)
+        words = f"{self._stage}: {wording.words}: {event.reason}{why} {self._marks.dot} {figures}"
+        text = clean_line(words)
         self._decision_reason = event.reason
         match wording.tone:
             case Tone.GOOD:
@@ -103,5 +104,5 @@ class TaskLines(Console):
                 line = self._bad(text)
             case _:
                 line = self._odd(text, self._marks.again)
-        logs = [one.log_file for one in self._failing if one.log_file] if is_open else []
+        logs = [one.log_file for one in failing if one.log_file]
         return [line, *(f"   log: {clean_line(log)}" for log in logs)]
