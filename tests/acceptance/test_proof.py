@@ -368,6 +368,30 @@ def test_what_the_user_changed_after_an_unaccepted_run_is_the_users(calc: Projec
     assert "was not accepted" not in ran.stdout + ran.stderr
 
 
+def test_what_the_user_changes_before_a_run_is_resumed_is_the_users(calc: Project) -> None:
+    calc.agent([{"say": "looking"}])
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    write(calc, {"tests/test_calc.py": TEST.replace("add(2, 3), 5", "add(2, 4), 6")})
+    calc.agent(session(**{"calc.py": WRONG + "#"}))
+    told = calc.ralph("resume", "-m", "2", check=1).stderr
+    assert "tests/test_calc.py changed since the run stopped: taken as your edit" in told
+    assert "what proves the work is unchanged" in told
+    calc.agent(session(**{"calc.py": RIGHT}))
+    told = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0).stderr
+    assert "tests/test_calc.py" not in told, "no later run blames it on the first"
+
+
+@pytest.mark.parametrize("way", ["left by the run", "as found"])
+def test_what_a_run_left_is_not_the_users_unless_they_say_so(calc: Project, way: str) -> None:
+    ran_and_denied(calc)
+    calc.agent(session(**{"calc.py": RIGHT}))
+    as_found = way == "as found"
+    flags = ["--as-found"] if as_found else []
+    told = calc.ralph("resume", "-m", "2", *flags, check=0 if as_found else 1).stderr
+    assert ("tests/test_calc.py taken as found" in told) == as_found
+    assert "taken as your edit" not in told
+
+
 @pytest.mark.parametrize("way", ["committed", "without git"])
 def test_the_next_run_is_told_which_tests_were_bent_and_how_to_put_them_back(calc: Project, way: str) -> None:
     hooks = "def pytest_collection_modifyitems(items):\n    items.clear()\n"

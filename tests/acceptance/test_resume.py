@@ -137,9 +137,26 @@ def test_settings_are_read_anew_and_what_differs_is_told(project: Project) -> No
     project.settings(agent={"command": "claude"})
     project.agent([{"touch": "started"}, {"sleep": 60}], [{"say": "<response>SHIPPED</response>"}])
     interrupt(project, "-p", PROMPT, "-c", "SHIPPED")
-    project.settings(agent={"command": "claude"}, outputTruncateChars=77)
+    project.settings(agent={"command": "claude"}, outputTruncateChars=77, guardrails=[{"command": "true"}])
     ran = project.ralph("resume", check=0)
     assert "outputTruncateChars was 5000, is 77" in ran.stderr
+    assert "guardrails was not set, is true" in ran.stderr
+
+
+def test_what_changed_of_the_proof_around_a_kill_is_told_and_denied_until_it_is_taken_as_found(
+    project: Project,
+) -> None:
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": "sh check.sh"}])
+    (project.root / "check.sh").write_text("test -f made")
+    project.agent([{"say": "looking"}], [{"touch": "started"}, {"sleep": 60}])
+    interrupt(project, "-p", PROMPT)
+    (project.root / "check.sh").write_text("true")
+    project.agent([{"say": DONE}])
+    told = project.ralph("resume", "-m", "2", check=1).stderr
+    assert "cannot tell whether its last session or you changed check.sh" in told
+    project.agent([{"say": DONE}])
+    told = project.ralph("resume", "-m", "3", "--as-found", check=0).stderr
+    assert "check.sh taken as found" in told
 
 
 def test_a_word_of_the_users_survives_a_kill(project: Project) -> None:

@@ -433,7 +433,8 @@ def test_json_lines_tell_the_whole_run(project: Project) -> None:
         "iteration_ended",
         "run_ended",
     ]
-    assert events[-1]["outcome"] == "completed"
+    assert events[0]["sandbox"] == ["no sandbox: the agent can do whatever you can; --sandbox confines it"]
+    assert (events[-1]["outcome"], events[-1]["denied"], events[-1]["tree"]) == ("completed", 0, None)
     stored = [kind for (kind,) in project.rows("SELECT kind FROM events ORDER BY seq")]
     assert [kind for kind in stored if kind != "agent_acted"] == kinds
 
@@ -449,6 +450,7 @@ def test_dry_run_prints_everything_and_runs_nothing(project: Project) -> None:
     assert "claude -p --model opus --output-format stream-json" in ran.stdout
     assert "make test" in ran.stdout
     assert "Proof:       guarded, tests reviewed\n" in ran.stdout
+    assert "Sandbox:     the agent can do whatever you can; --sandbox confines it\n" in ran.stdout
     assert ran.stdout.endswith(f"the prompt\n\nWhen everything is done and checked, output {DONE}.\n")
     assert not (project.root / "ran").exists()
     assert not (project.root / ".ralph" / "ralph.db").exists()

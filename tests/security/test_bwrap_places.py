@@ -96,7 +96,7 @@ def test_what_settings_open_can_be_seen_in_the_promises(sandboxed: Sandboxed, ow
     policy = SandboxPolicy(writable=("~/cache",), readonly=("~/.ssh",), env=("SOME_*",))
     promises = BwrapSandbox(sandboxed.site(), policy).guarantees
     assert promises.writes.endswith(", ~/cache")
-    assert promises.secrets.endswith("; also visible: ~/.ssh, $SOME_*")
+    assert promises.secrets.endswith("; also visible: ~/.ssh, ~/cache, $SOME_*")
 
 
 def test_the_task_folder_in_the_record_is_writable(sandboxed: Sandboxed) -> None:

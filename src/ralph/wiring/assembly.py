@@ -181,7 +181,9 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
         )
         await composed.begin()
         tree = kit.git_workspace()
-        if tree is not None and composed.workspace is None:
+        if tree is not None and launch.resumes:
+            await tree.take_up()
+        elif tree is not None and composed.workspace is None:
             await tree.snapshot()  # else the loop takes it
         advisers: list[Adviser] = [
             SteeringAdviser(record.controls, kit.clock, kit.publish),

@@ -119,6 +119,16 @@ def asks_for_sandbox(settings: Settings, profile: Profile) -> bool:
     return (settings.sandbox.kind or profile.sandbox) != SandboxKind.NONE
 
 
+def without_sandbox(launch: Launch) -> str:
+    """What to tell of a run that asks for none; empty: it asks for one."""
+    if asks_for_sandbox(launch.settings, launch.profile):
+        return ""
+    # Settings, which a repository brings along, may turn off what the profile would do: not silently.
+    if launch.settings.sandbox.kind is not None and launch.profile.sandbox != SandboxKind.NONE:
+        return "no sandbox: turned off by the settings or by --no-sandbox"
+    return "no sandbox: the agent can do whatever you can; --sandbox confines it"
+
+
 @asynccontextmanager
 async def open_runners(
     launch: Launch,
@@ -210,11 +220,7 @@ async def open_confinement(
     settings = launch.settings
     asked = settings.sandbox.kind or launch.profile.sandbox
     if asked == SandboxKind.NONE:
-        # Settings, which a repository brings along, may turn off what the profile would do: not silently.
-        told = settings.sandbox.kind is not None and launch.profile.sandbox != SandboxKind.NONE
-        yield Confinement(
-            notes=("no sandbox: turned off by the settings or by --no-sandbox",) if told else ()
-        )
+        yield Confinement(notes=(without_sandbox(launch),))
         return
     from ralph.adapters.isolation.choice import open_sandbox
     from ralph.adapters.isolation.git_includes import IncludedFiles

@@ -73,7 +73,13 @@ def program_files_of(launch: Launch, record: Record, environment: Mapping[str, s
             search=environment.get("PATH", os.defpath),
         )
         if launch.resumes:
-            return now.recalled(record.folder / NOTE)
+            files = now.recalled(record.folder / NOTE)
+            if launch.as_found:
+                files = now.as_they_are()
+            elif record.has_ended:
+                files = files.with_own_edits(record.folder / LEFT)
+            files.keep(record.folder / NOTE)
+            return files
         files = now.as_they_are()
         if files.begun and (
             run_id := last_unaccepted(

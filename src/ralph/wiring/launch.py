@@ -114,6 +114,7 @@ class Launch:
     maximum: int | None
     guardrails: tuple[Guardrail, ...] = ()
     resumes: str = ""  # the run to resume; empty: a new one
+    as_found: bool = False  # what is there is the user's word; said once, not remembered
     parent_id: str = ""  # the run that this one is a part of; empty: whatever the environment says
     programs: tuple[str, ...] = ()  # of agents that it may start besides its own: judges, other roles
     program_files: ProgramFiles | None = (

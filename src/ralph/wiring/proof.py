@@ -79,11 +79,26 @@ async def prompt_layers(kit: Kit) -> ProofLayers:
             "the run has kept nothing to compare with (--proof trusting): compared with what is there now"
         )
     earlier = earlier_base(kit, store, commands)
+    is_resumed, is_closed = store.has_base, store.is_closed
     await store.open(amend=earlier.amend if earlier is not None else None)
+    if is_resumed:
+        warnings += await take_own_edits(kit, store, commands, is_closed=is_closed)
     layers = await proof_layers(kit, commands, store=store)
     if earlier is not None and earlier.warning:
         warnings.append(earlier.warning)
     return replace(layers, warnings=warnings, end=store.close)
+
+
+async def take_own_edits(
+    kit: Kit, store: GitProofStore, commands: Sequence[RequiredCommand], *, is_closed: bool
+) -> list[str]:
+    """Of a run that is resumed, whose store is open again; ``is_closed``: before it was. Gives what to tell."""
+    from ralph.adapters.workspace.own_edits import OwnEdits
+    from ralph.engine.proof.comparison import follow
+
+    protection = await follow(protection_of(kit, commands, store.prefix), store)
+    told = await OwnEdits(store, protection, is_closed and kit.record.has_ended, kit.launch.as_found).take()
+    return [told] if told else []
 
 
 def earlier_base(kit: Kit, store: GitProofStore, commands: Sequence[RequiredCommand]) -> EarlierBase | None:

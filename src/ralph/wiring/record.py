@@ -49,6 +49,7 @@ class Record:
     holds: bool = True  # the workspace; False: it shares that of the run whose agent started it
     state: LoopState = LoopState()
     was_cut: bool = False
+    has_ended: bool = False  # the earlier process of it, so nothing of it was under way since
     uncounted: Spend = Spend()
     interrupted: str = ""
 
@@ -127,7 +128,13 @@ def _take_up(launch: Launch, record: Record, options: Mapping[str, object]) -> R
         save_flags(record.folder, launch.loaded.flags)
     is_same = taken_up.parent_id == launch.parent_id  # else another run has to account for it
     uncounted = taken_up.uncounted if is_same else Spend()
-    return replace(record, state=taken_up.state, was_cut=taken_up.was_cut, uncounted=uncounted)
+    return replace(
+        record,
+        state=taken_up.state,
+        was_cut=taken_up.was_cut,
+        has_ended=taken_up.has_ended,
+        uncounted=uncounted,
+    )
 
 
 def _begin(

@@ -100,6 +100,18 @@ def test_a_branch_without_what_was_there_is_not_reset(tree: Tree) -> None:
     assert "by hand" in undo_of(change)
 
 
+def test_what_the_user_changes_between_two_processes_is_not_the_runs(tree: Tree) -> None:
+    tree.after("echo 2 > a.py; echo 2 > b.py")
+    tree.sh("echo mine > own; echo mine >> b.py")
+    asyncio.run(tree.workspace().take_up())
+    change = tree.after("echo 3 > a.py")
+    assert (change.files, change.named, change.mixed) == (2, ("a.py", "b.py"), 1)
+
+    tree.sh("git commit -qam mine")
+    asyncio.run(tree.workspace().take_up())
+    assert "by hand" in undo_of(tree.after("echo 4 > a.py; git commit -qam four"))
+
+
 def test_what_running_the_work_compiles_is_no_change(tree: Tree) -> None:
     assert tree.after("mkdir __pycache__; echo > __pycache__/a.cpython-311.pyc").files == 0
 

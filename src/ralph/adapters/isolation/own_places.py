@@ -48,14 +48,14 @@ def own_notes(site: Site, found: Iterable[Place]) -> Iterator[str]:
     """For the head of a run: what is read-only for these reasons, and what cannot be."""
     covers, told = [*found], set[Path]()
     protected = {place.path for place in covers if place.how is How.PROTECTED}
-    for why, _, paths in _reasons(site.own):
+    for why, hint, paths in _reasons(site.own):
         for path in paths:
             real = real_path(path)
             if not told.isdisjoint((real, *real.parents)):
                 continue
             if real in protected:
                 told.add(real)
-                yield f"read-only, because {why}: {real}"
+                yield f"read-only, because {why}: {real} (if the agent must write there: {hint})"
             elif _is_writable(real, covers):
                 yield f"{why}, and the agent may create it: {real} (ralph runs nothing from there, your shell would)"
     for entry in site.own.vague_folders:

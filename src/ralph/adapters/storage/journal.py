@@ -42,7 +42,7 @@ START_RUN = """INSERT INTO runs
      pid, process_started, boot_id, host, parent_id)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 READ_STATE = """SELECT state, updated_at, state_seq, parent_id,
-    (SELECT at FROM events WHERE run_id = runs.id ORDER BY seq DESC LIMIT 1) FROM runs WHERE id = ?"""
+    (SELECT at FROM events WHERE run_id = runs.id ORDER BY seq DESC LIMIT 1), outcome FROM runs WHERE id = ?"""
 FORGET_REQUESTS = (
     "UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'"
 )
@@ -74,13 +74,14 @@ FLUSH_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """Where a run was. ``was_cut``: its last session ended before it was judged.
+    """Where a run was. ``was_cut``: its last session ended before it was judged. ``has_ended``: the run ended by itself.
 
     ``uncounted``: what it had spent since it was last saved; ``parent_id``: the run that it was a part of.
     """
 
     state: LoopState
     was_cut: bool
+    has_ended: bool = False
     uncounted: Spend = Spend()
     parent_id: str = ""
 
@@ -160,7 +161,7 @@ class SqliteJournal:
             if row is None:
                 message = f"run {self._run_id} was removed"
                 raise StoreError(message, hint="start a new one with `ralph run`")
-            state, saved_at, saved_seq, parent, heard_of = row
+            state, saved_at, saved_seq, parent, heard_of, outcome = row
             uncounted = spend_after(self._database, self._run_id, saved_seq, price=price)
             stood = decode_state(state)
             was_cut, launch = self._was_cut_short()
@@ -178,7 +179,13 @@ class SqliteJournal:
             )
         self._iteration = resumed.iteration
         self._has_links = not (parent_id or parent)
-        return TakenUp(resumed, was_cut=was_cut, uncounted=uncounted, parent_id=parent or "")
+        return TakenUp(
+            resumed,
+            was_cut=was_cut,
+            has_ended=outcome is not None,
+            uncounted=uncounted,
+            parent_id=parent or "",
+        )
 
     def _was_cut_short(self) -> tuple[bool, int]:
         """And the number of the launch."""

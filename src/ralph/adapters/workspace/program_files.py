@@ -53,7 +53,17 @@ class ProgramFiles:
     def keep_left(self, file: Path) -> None:
         """What the run makes of them, for the next one: it is not the user's."""
         now = self._digests(self.lines)
-        self._write(file, {name: now.get(name, GONE) for name in self.changed()})
+        if self.begun or file.exists():
+            self._write(file, {name: now.get(name, GONE) for name in self.changed()}, must=True)
+
+    def with_own_edits(self, left: Path) -> ProgramFiles:
+        """Those that are not as the run left them are the user's; nothing is known if it noted nothing."""
+        if not left.exists():
+            return self
+        as_left = {**self.begun, **self._read(left)}
+        now = self._digests(self.lines)
+        theirs = {name: digest for name, digest in now.items() if as_left.get(name, digest) != digest}
+        return replace(self, begun={**self.begun, **theirs})
 
     def before(self, begun: Path, left: Path) -> ProgramFiles:
         """Those that are as an unaccepted run left them count as what they were when that one began."""
@@ -65,8 +75,8 @@ class ProgramFiles:
         }
         return replace(self, begun={**self.begun, **theirs})
 
-    def _write(self, file: Path, digests: Mapping[str, str]) -> None:
-        if digests or file.exists():
+    def _write(self, file: Path, digests: Mapping[str, str], *, must: bool = False) -> None:
+        if must or digests or file.exists():
             kept = {os.path.relpath(name, self.places[0]): digest for name, digest in digests.items()}
             write_sealed(file, json.dumps(kept))
 

@@ -168,6 +168,13 @@ class GitProofStore:
         """Whether the last snapshot is all that the run did."""
         return (self._folder / CLOSED).exists() and seal_of_index(self._folder / "index") is not None
 
+    async def differing(self) -> tuple[Tree, frozenset[str]]:
+        """The working tree as it is, and what of it is not as the last snapshot had it. Raises GitFailed."""
+        index = self._folder / "index"
+        last = await self._listed(index) if seal_of_index(index) is not None else Tree()
+        now = await GitProofStore.snapshot(self)
+        return now, now.differing(last)
+
     async def read_kept(self) -> Tree:
         """Of another run's store, which is only read: its base, and its last snapshot as the result."""
         self._require_base()

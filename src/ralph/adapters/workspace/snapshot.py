@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ralph.adapters import beneath
@@ -19,6 +20,17 @@ MOST_NAMED = 20
 MOST_BEGUN = 10_000
 """Uncommitted files whose beginning is noted: where there are more, nobody asks which of them a run has changed."""
 MOST_BYTES = 10_000_000
+MIXED = "mixed"
+"""Instead of a digest: both the run and the user have changed the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """The tree at one moment. ``moved``: the user has made commits during the run, between two processes of it."""
+
+    commit: str
+    uncommitted: dict[str, str]
+    moved: bool = False
 
 
 class GitWorkspace:
@@ -43,13 +55,28 @@ class GitWorkspace:
         self._note(status)
         return Snapshot(status.fingerprint, status.commit)
 
+    async def take_up(self) -> None:
+        """What differs from how the run left it is the user's: undoing the run must not undo that."""
+        if self._beginning is None or (begun := self._read(self._beginning)) is None:
+            return
+        left = self._read(self._ending)
+        self._ending.unlink(missing_ok=True)
+        now = await read_status(self._git, self._top)
+        if left is None or now is None:
+            return
+        for path, digest in now.uncommitted.items():
+            if left.uncommitted.get(path) != digest:
+                begun.uncommitted[path] = MIXED if path in left.uncommitted else digest
+        self._write(self._beginning, replace(begun, moved=begun.moved or now.commit != left.commit))
+
     async def changes(self) -> TreeChange | None:
-        """Since the first snapshot; None if that or git cannot tell."""
-        begun = self._begun()
+        """Since the first snapshot; None if that or git cannot tell. It is what the run leaves behind."""
+        begun = self._read(self._beginning) if self._beginning is not None else None
         now = await read_status(self._git, self._top) if begun is not None else None
         if begun is None or now is None:
             return None
-        commit, before = begun
+        self._write(self._ending, Noted(now.commit, dict(now.uncommitted)))
+        commit, before = begun.commit, begun.uncommitted
         touched = {
             path
             for path, digest in now.uncommitted.items()
@@ -63,7 +90,7 @@ class GitWorkspace:
             ended_with=now.commit,
             files=len(touched | committed | undone),
             commits=await self._count(commit, now.commit),
-            is_ahead=await self._is_ahead(commit, now.commit),
+            is_ahead=not begun.moved and await self._is_ahead(commit, now.commit),
             uncommitted=len(touched),
             new=len(touched & now.new),
             named=self._from_here(sorted(touched)[:MOST_NAMED]),
@@ -86,15 +113,23 @@ class GitWorkspace:
         file = self._beginning
         if file is None or os.path.lexists(file) or len(status.uncommitted) > MOST_BEGUN:
             return
-        noted = {"commit": status.commit, "uncommitted": dict(status.uncommitted)}
-        beneath.write_atomic(file, json.dumps(noted), file.parent)
+        self._write(file, Noted(status.commit, dict(status.uncommitted)))
 
-    def _begun(self) -> tuple[str, dict[str, str]] | None:
-        file = self._beginning
-        content = beneath.read_whole(file, MOST_BYTES, file.parent) if file is not None else None
+    @property
+    def _ending(self) -> Path:
+        assert self._beginning is not None, "without a beginning nothing is noted"
+        return self._beginning.with_name("ending.json")
+
+    @staticmethod
+    def _write(file: Path, noted: Noted) -> None:
+        beneath.write_atomic(file, json.dumps(asdict(noted)), file.parent)
+
+    @staticmethod
+    def _read(file: Path) -> Noted | None:
+        content = beneath.read_whole(file, MOST_BYTES, file.parent)
         try:
             noted = json.loads(content or b"")
-            return str(noted["commit"]), dict(noted["uncommitted"])
+            return Noted(str(noted["commit"]), dict(noted["uncommitted"]), bool(noted["moved"]))
         except (ValueError, LookupError, TypeError):
             return None
 

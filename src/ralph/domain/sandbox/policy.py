@@ -47,7 +47,7 @@ class SandboxPolicy:
         return ", ".join((always, *self.writable))
 
     def secrets_promise(self, always: str) -> str:
-        visible = [*self.readonly, *(f"${name}" for name in self.env)]
+        visible = [*self.readonly, *self.writable, *(f"${name}" for name in self.env)]
         return f"{always}; also visible: {', '.join(visible)}" if visible else always
 
 

@@ -36,7 +36,9 @@ def require_trust(launch: Launch) -> None:
         own = f"if you changed it yourself: `{agree} --yes`; else " if standing.was_trusted else ""
         hint = f"{own}look at it with `{agree} --show`, then `{agree}`; in a script: --trust or {VARIABLE}=1"
         raise UntrustedProject(_why(standing), hint=hint)
-    ask(standing)
+    from ralph.operations.runs.start import sandbox_words
+
+    ask(standing, about=sandbox_words(launch))
     try:
         trust(standing)
     except StoreError as error:  # no home, or one that cannot be written: the answer counts all the same
@@ -77,8 +79,9 @@ def untrusted(launch: Launch) -> Standing | None:
     return None if standing.is_trusted else standing
 
 
-def ask(standing: Standing) -> None:
-    """Show everything that the project asks for, or what of it is new, and wait for a yes on the terminal.
+def ask(standing: Standing, *, about: str = "") -> None:
+    """Show everything that the project asks for, or what of it is new, and wait for a yes on the terminal. ``about``: what
+    confines it, if anything does.
 
     Raises UntrustedProject after any other answer.
     """
@@ -87,6 +90,8 @@ def ask(standing: Standing) -> None:
     from ralph.domain.text.safe_text import reveal
 
     show(standing, only_new=standing.was_trusted)
+    if about:
+        click.echo(f"  {about}", err=True)
     click.echo("Trust this project? [y/N]: ", nl=False, err=True)
     try:
         answer = sys.stdin.readline()

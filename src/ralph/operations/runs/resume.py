@@ -36,9 +36,15 @@ class Resumption:
 
 
 def prepare_resume(
-    root: Root, reference: str | None, *, iterations: int | None = None, flags: Sequence[Flag] = ()
+    root: Root,
+    reference: str | None,
+    *,
+    iterations: int | None = None,
+    flags: Sequence[Flag] = (),
+    as_found: bool = False,
 ) -> Resumption:
-    """``iterations`` and ``flags`` replace the run's own; files that it may change are added to them."""
+    """``iterations`` and ``flags`` replace the run's own; files that it may change are added to them. ``as_found``: what is
+    there now is the user's word."""
     extended = iterations is not None or any(tuple(path) not in NO_LIMITS for path, *_ in flags)
     run = resumable_run(root, reference, extended=extended)
     folder = run_folder(root.state / STATE_FOLDER, run.id)
@@ -49,7 +55,7 @@ def prepare_resume(
     launch = prepare_again(
         request.profile, request.arguments, loaded, Root(root.state, Path(request.workspace)), resumes=run.id
     )
-    launch = replace(launch, demands=(*launch.demands, *asked))
+    launch = replace(launch, demands=(*launch.demands, *asked), as_found=as_found)
     if iterations is not None:  # not every profile has a setting that says so
         launch = replace(launch, maximum=iterations)
     return Resumption(run, launch, tuple(_differences(request.settings, recorded(loaded))))
@@ -98,5 +104,24 @@ def _differences(before: Mapping[str, object], now: Mapping[str, object], path: 
         old, new = before.get(key), now.get(key)
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             yield from _differences(old, new, name)
-        elif (was := json.dumps(old)) != (now_is := json.dumps(new)) and MASK not in was + now_is:
-            yield f"{name} was {was}, is {now_is}"
+        elif old != new and MASK not in json.dumps([old, new]):
+            was, now_is = _words(old), _words(new)
+            yield f"{name} was {was}, is {now_is}" if was and now_is else f"{name} has changed"
+
+
+def _words(value: object) -> str:
+    """For people; empty: it is not for one line. A guardrail is told by its command."""
+    match value:
+        case None | [] | "":
+            return "not set"
+        case bool():
+            return "on" if value else "off"
+        case str() | int() | float():
+            return str(value)
+        case Mapping():
+            return str(value.get("command") or "")
+        case list():
+            each = [_words(one) for one in value]
+            return ", ".join(each) if all(each) else ""
+        case _:
+            return ""

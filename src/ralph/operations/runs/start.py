@@ -142,7 +142,16 @@ class Preview:
     warnings: Sequence[str]
     scm: Sequence[str]
     proof: str  # empty: there is nothing to prove a claim with
+    sandbox: str
     prompt: str
+
+
+def sandbox_words(launch: Launch) -> str:
+    """Which sandbox the run asks for, or what it means that it has none."""
+    from ralph.wiring.confinement import without_sandbox
+
+    asked = launch.settings.sandbox.kind or launch.profile.sandbox
+    return without_sandbox(launch) or f"sandbox {asked}"
 
 
 def preview_run(launch: Launch) -> Preview:
@@ -171,6 +180,7 @@ def preview_run(launch: Launch) -> Preview:
         warnings=list(launch.warnings()),
         scm=[f"{scm.command} {task}" for task in scm.tasks] if scm is not None else (),
         proof=proof.words if proof is not None else "",
+        sandbox=sandbox_words(launch),
         prompt=prompt,
     )
     return mask_all(preview, mask_text)

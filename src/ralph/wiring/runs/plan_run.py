@@ -40,7 +40,15 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
 from ralph.wiring.plan_memory import ASIDE, PlanMemory, adopt_memory, forget_unjudged, plan_memory
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.proof import ProofLayers, earlier_base, has_base, proof_folder, proof_layers, proof_store
+from ralph.wiring.proof import (
+    ProofLayers,
+    earlier_base,
+    has_base,
+    proof_folder,
+    proof_layers,
+    proof_store,
+    take_own_edits,
+)
 from ralph.wiring.requirements import (
     guardrails_of,
     require_runnable,
@@ -91,7 +99,7 @@ class PlanComposition:
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         root = kit.workspace
         top = git_top(root)
-        if self.as_found:
+        if self.as_found or kit.launch.as_found:
             forget_unjudged(kit.launch.state_folder, self.folder)
         memory = plan_memory(kit.launch.state_folder, self.folder)
         files = PlanFiles(
@@ -166,6 +174,7 @@ class PlanComposition:
                     for command in audit.plan.document.verify_commands
                 ],
             )
+            await proof.end()
         finally:
             with suppress(RalphError):
                 remove_marker(root)
@@ -239,9 +248,13 @@ class PlanComposition:
         since = memory.trusted.since if memory is not None else ""
         earlier = earlier_base(kit, work, required)
         uncommitted = (await repository.state()).uncommitted
+        is_resumed, is_closed = work.has_base, work.is_closed
         await work.begin(uncommitted=uncommitted, since=since, amend=earlier.amend if earlier else None)
+        warnings = [earlier.warning] if earlier and earlier.warning else []
+        if is_resumed:
+            warnings += await take_own_edits(kit, work, required, is_closed=is_closed)
         layers = await proof_layers(kit, required, store=work)
-        return replace(layers, warnings=[earlier.warning] if earlier and earlier.warning else []), work.accept
+        return replace(layers, warnings=warnings, end=work.close), work.accept
 
     def _marker(self, kit: Kit, audit: PlanAudit, top: Path | None) -> ActiveMarker:
         mode, tree = audit.mode, audit.plan.tree

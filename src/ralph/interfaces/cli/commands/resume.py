@@ -26,6 +26,9 @@ session was cut off. The run keeps its flags and its prompt; settings are read a
 A run that reached a limit can be resumed with a new one, which counts from the run's beginning. What --allow-test-changes
 allows is added to what the run was given before.
 
+What you changed of the tests and checks since the run stopped is yours, and is what the work is compared with from then on.
+If the run was killed, ralph cannot tell your changes from those of its last session: --as-found says that all of it is yours.
+
 \b
 Examples:
   ralph resume
@@ -40,13 +43,23 @@ Examples:
 @iteration_option()
 @limit_options
 @proof_option
+@click.option(
+    "--as-found",
+    is_flag=True,
+    help="Take tests, scripts and plan as they are now: compare the work with them, not with what the run began with.",
+)
 @trust_option
 @verbose_option
 @project_dir_option
 @detach_option
 @events_option
 def command(
-    run: str | None, max_iterations: int | None, verbose: bool, project_dir: Path | None, as_json: bool
+    run: str | None,
+    max_iterations: int | None,
+    as_found: bool,
+    verbose: bool,
+    project_dir: Path | None,
+    as_json: bool,
 ) -> int:
     from ralph.config.root import find_root
     from ralph.domain.views.runs import RunState
@@ -55,7 +68,7 @@ def command(
     from ralph.operations.runs.resume import prepare_resume
 
     root = find_root(Path.cwd(), project_dir)
-    resumed = prepare_resume(root, run, iterations=max_iterations, flags=given_settings())
+    resumed = prepare_resume(root, run, iterations=max_iterations, flags=given_settings(), as_found=as_found)
     if run is None and resumed.run.state is not RunState.INTERRUPTED:
         why = f" ({resumed.run.reason})" if resumed.run.reason else ""
         print(f"ralph: resuming run {resumed.run.id}, which is {resumed.run.state}{why}", file=sys.stderr)

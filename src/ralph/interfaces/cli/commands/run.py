@@ -232,6 +232,7 @@ def _show(preview: Preview, *, is_trusted: bool) -> None:
         *(f"Note:        {note}" for note in preview.notes),
         *(f"Guardrail:   {command} (on failure: {action})" for command, action in preview.guardrails),
         *([f"Proof:       {preview.proof}"] if preview.proof else ()),
+        f"Sandbox:     {preview.sandbox.removeprefix('sandbox ').removeprefix('no sandbox: ')}",
         *(f"Warning:     {warning}" for warning in preview.warnings),
         *(f"SCM:         {command}" for command in preview.scm),
         f"Prompt ({len(preview.prompt)} characters):",
