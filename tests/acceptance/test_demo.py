@@ -16,7 +16,7 @@ def test_the_demo_catches_the_lie_fixes_the_code_and_commits(project: Project, t
     assert "the agent said DONE, but still failing: ./run-tests" in ran.stderr
     assert "Accepted: the agent said DONE and 4 checks passed" in ran.stderr
     assert "Check passed: clean checkout" in ran.stderr
-    assert "Check passed: canary (" in ran.stderr
+    assert "Check passed: planted failing test (" in ran.stderr
     assert "Completed" in ran.stderr
     assert "claude itself is not started, and no account is used" in ran.stderr.split("ralph run ")[0]
     assert "pip install '.[all]'" in ran.stderr

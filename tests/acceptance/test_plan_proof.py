@@ -119,7 +119,7 @@ def test_the_tests_of_an_accepted_story_are_proof_for_the_next(plan: ProvenPlan)
     said = plan.project.ralph(*RUN, "-n", "4", check=LIMIT_REACHED).stderr
 
     assert "Check passed: clean checkout" in said
-    assert "Check passed: canary" in said
+    assert "Check passed: planted failing test" in said
     assert plan.states() == ["approved", "changes_requested"]
 
 

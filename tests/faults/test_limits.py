@@ -76,7 +76,7 @@ def test_what_comes_before_the_first_session_ends_too(loop: Loop, act: str) -> N
     fast.touch()
     again = loop.ralph(*loop.again(), *(["--max-time", "1000"] if more else []))
     assert again.returncode == 0, again.stderr
-    assert "canary at the start (notices" in again.stderr
+    assert "planted failing test, at the start (notices" in again.stderr
 
 
 @pytest.mark.act("writes DONE while ralph waits")

@@ -172,6 +172,8 @@ def test_every_face_uses_the_shared_words_and_tone(
     face: Callable[[list[LoopEvent]], Said], colors: dict[Tone, str], decision: str, claims: tuple[str, ...]
 ) -> None:
     wording = describe_decision(decision, claims)
+    if face is console and decision == DecisionKind.STOP:
+        pytest.skip("there the end of the run says why")
     said, color = face(happened(decision, *claims))
     words = wording.announcement if face is console else wording.words
     assert words in said

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.ignored_files import COMPILED, COMPILED_ENDINGS
+from ralph.adapters.workspace.sealed_files import remove
 from ralph.adapters.workspace.tree_status import TreeStatus, read_status
 from ralph.domain.loop.tree_change import TreeChange
 from ralph.engine.ports import ProcessRunner, Snapshot
@@ -60,7 +61,7 @@ class GitWorkspace:
         if self._beginning is None or (begun := self._read(self._beginning)) is None:
             return
         left = self._read(self._ending)
-        self._ending.unlink(missing_ok=True)
+        remove(self._ending)
         now = await read_status(self._git, self._top)
         if left is None or now is None:
             return

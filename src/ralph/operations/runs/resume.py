@@ -110,18 +110,23 @@ def _differences(before: Mapping[str, object], now: Mapping[str, object], path: 
 
 
 def _words(value: object) -> str:
-    """For people; empty: it is not for one line. A guardrail is told by its command."""
+    """For people; empty: it is not for one line."""
+    if value in (None, [], ""):
+        return "not set"
+    if not isinstance(value, list):
+        return _word(value)
+    each = list(map(_word, value))
+    return ", ".join(each) if all(each) else ""
+
+
+def _word(value: object) -> str:
+    """A guardrail is told by its command."""
     match value:
-        case None | [] | "":
-            return "not set"
         case bool():
             return "on" if value else "off"
         case str() | int() | float():
             return str(value)
         case Mapping():
             return str(value.get("command") or "")
-        case list():
-            each = [_words(one) for one in value]
-            return ", ".join(each) if all(each) else ""
         case _:
             return ""

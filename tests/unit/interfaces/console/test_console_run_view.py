@@ -203,8 +203,8 @@ GOLDEN = [
     ),
     pytest.param(
         CheckEnded(CheckResult("canary at the start", Verdict.SKIPPED, required=False, reason="no tests")),
-        "Check skipped: canary at the start (no tests)\n",
-        "Check skipped: canary at the start (no tests)\n",
+        "Check skipped: planted failing test, at the start (no tests)\n",
+        "Check skipped: planted failing test, at the start (no tests)\n",
         id="canary at the start skipped",
     ),
     pytest.param(

@@ -71,7 +71,9 @@ def command(
     resumed = prepare_resume(root, run, iterations=max_iterations, flags=given_settings(), as_found=as_found)
     if run is None and resumed.run.state is not RunState.INTERRUPTED:
         why = f" ({resumed.run.reason})" if resumed.run.reason else ""
-        print(f"ralph: resuming run {resumed.run.id}, which is {resumed.run.state}{why}", file=sys.stderr)
+        print(
+            f"ralph: resuming run {resumed.run.id}, which is {resumed.run.state.words}{why}", file=sys.stderr
+        )
     for difference in resumed.changed:
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
     result = run_on_console(resumed.launch, verbose=verbose, json_lines=as_json)

@@ -34,7 +34,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.loop.session_report import Ending, Fatal, RateLimited
-from ralph.domain.proof.layer_names import LAYER_NAMES, LAYERS_AT_CLAIM, LayerName
+from ralph.domain.proof.layer_names import LAYER_NAMES, LAYERS_AT_CLAIM, LayerName, check_words
 from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
@@ -277,7 +277,7 @@ class Console:
         self._asked += 1
         request = _REQUESTS.get(event.purpose, f"asking the agent ({event.purpose})")
         again = " again" if self._judges and self._asked > 1 else ""
-        about = f": {self._check}" if self._judges and self._check in LAYERS_AT_CLAIM else ""
+        about = f": {check_words(self._check)}" if self._judges and self._check in LAYERS_AT_CLAIM else ""
         return [
             self._dim(clean_line(f"{request}{again}{about}")),
             *self._detail(f"Agent command ({event.purpose}): {event.command}"),
@@ -342,7 +342,7 @@ class Console:
         if event.name in LAYERS_AT_CLAIM and not self._verbose:
             return []  # its result says everything, if there was anything to do
         what = _kind_of_check(event.name, event.command)
-        label = f"{what}: {event.name or event.command}"
+        label = f"{what}: {check_words(event.name) or event.command}"
         line = f"{self._colors.cyan}{self._marks.run}{self._colors.off} {clean_line(label)}"
         running = f"{what.lower()}: {event.command or event.name}"
         return [line, *self._detail(f"Running {running}")]
@@ -352,7 +352,7 @@ class Console:
         result = event.result
         self._is_proof_changed |= result.name in _ABOUT_CHANGES and result.verdict is Verdict.FAILED
         what = _kind_of_check(result.name, result.command)
-        name = clean_line(result.name or result.command)
+        name = clean_line(check_words(result.name) or result.command)
         took = duration(result.seconds)
         reason = clean_line(_without_lines(result))
         match result.verdict:

@@ -27,6 +27,7 @@ from ralph.domain.loop.events import (
     RunUnpaused,
     StopRequested,
 )
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import money, plural, whole_duration
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import stage_count
@@ -103,7 +104,7 @@ class StatusLine:
                 self._tools = 0
             case CheckStarted():
                 what = "guardrail" if event.command else "check"
-                self._begin(clean_line(f"{what} {event.name or event.command}"), at)
+                self._begin(clean_line(f"{what} {check_words(event.name) or event.command}"), at)
             case ActionStarted():
                 self._begin(clean_line(event.name), at)
             case PauseBegan():
