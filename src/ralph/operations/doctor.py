@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -18,19 +18,18 @@ from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.agent_names import PLAIN, named_agents
-from ralph.config.loading import Inspection, Sources, inspect, missing_for_run
+from ralph.config.loading import inspect
 from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
-from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.sandbox.own_git import own_git
 from ralph.domain.sandbox.policy import Guarantees
-from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
 from ralph.operations.agreement import is_waived
-from ralph.operations.trust import Standing, read_agreed, standing_of
-from ralph.wiring.agents import adapters_of, installed_agents, kind_of, needs_of, program_of
+from ralph.operations.settings_examination import examine_settings, examine_trust, examine_worktrees
+from ralph.operations.trust import read_agreed
+from ralph.wiring.agents import installed_agents, kind_of, needs_of, program_of
 from ralph.wiring.confinement import policy_of
 
 _QUESTIONS_AT_ONCE = 6
@@ -49,7 +48,13 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
     settings = agreed.inspect().settings or Settings()
     system = platform_finding(os.name, platform.system())
     if system.health is Health.BAD:  # asking means running programs
-        return (system, _disk(root), _python(), *_settings(found), *_trust(standing, root, environ))
+        return (
+            system,
+            _disk(root),
+            _python(),
+            *examine_settings(found),
+            *examine_trust(standing, root, environ),
+        )
     reach = (root.workspace, root.state)
     environment = {**environ, **settings.agent.environment}
     if not is_waived(environ) and not (standing.asked and standing.is_trusted):
@@ -71,8 +76,9 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
         system,
         _disk(root),
         _python(),
-        *_settings(found),
-        *_trust(standing, root, environ),
+        *examine_settings(found),
+        *examine_worktrees(found, root, environ),
+        *examine_trust(standing, root, environ),
     )
 
 
@@ -237,60 +243,3 @@ def _python() -> Finding:
         return Finding(Area.SYSTEM, "python", Health.BAD, version, advice, needed=True)
     text = f"{version} on {platform.system()}"
     return Finding(Area.SYSTEM, "python", Health.GOOD, text, details={"version": version})
-
-
-# --- settings ---
-
-
-def _trust(standing: Standing, root: Root, environ: Mapping[str, str]) -> tuple[Finding, ...]:
-    if standing.is_trusted:
-        return ()
-    advice = ("`ralph trust --show` lists what it asks for, `ralph trust` agrees",)
-    # Most commands use no sandbox unless told to, so a setting that switches it off loosens nothing for them.
-    of_most = standing_of(
-        Sources.read(root.state, environ), root.workspace, usual_sandbox=SandboxKind.NONE, environ=environ
-    )
-    if of_most.is_trusted:
-        text = "`ralph plan run` asks first, because of sandbox.kind; other runs can start"
-        return (Finding(Area.SETTINGS, "trust", Health.DOUBTFUL, text, advice),)
-    text = "the project is not trusted: what its settings name was not examined, and no run can start"
-    return (Finding(Area.SETTINGS, "trust", Health.BAD, text, advice, needed=True),)
-
-
-def _settings(found: Inspection) -> tuple[Finding, ...]:
-    settings = found.settings or Settings()
-
-    def finding(health: Health, text: str, hint: str, *, needed: bool = False) -> Finding:
-        advice = (hint,) if hint else ()
-        return Finding(Area.SETTINGS, "settings", health, text, advice, needed=needed)
-
-    def place(problem: Problem) -> str:
-        return ": ".join(part for part in (problem.where, problem.key, problem.message) if part)
-
-    wrong = [finding(Health.BAD, place(each), each.hint, needed=True) for each in found.problems]
-    doubts = [finding(Health.DOUBTFUL, place(each), each.hint) for each in found.warnings]
-    if not wrong:
-        if missing := missing_for_run(settings):
-            doubt = finding(Health.DOUBTFUL, place(missing), missing.hint)
-            doubts.append(replace(doubt, details={"missing": missing.key}))
-        else:
-            try:
-                adapters_of(settings, as_root=False)
-            except RalphError as error:
-                wrong.append(finding(Health.BAD, error.message, error.hint, needed=True))
-            doubts += [finding(Health.DOUBTFUL, *doubt) for doubt in _too_impatient(settings)]
-    if wrong or doubts:
-        return (*wrong, *doubts)
-    return (finding(Health.GOOD, ", ".join(found.files) or "defaults", ""),)
-
-
-def _too_impatient(settings: Settings) -> Iterator[tuple[str, str]]:
-    patience = settings.agent.idle_timeout
-    kind = kind_of(settings, settings.agent.command)
-    examination = facts_of(kind).examination
-    silent = examination.silent_seconds if examination is not None else 0.0
-    if patience is not None and patience < silent:
-        yield (
-            f"agent.idleTimeout is {patience:g} s, but {kind} may be silent for {silent:g} s while it tries again",
-            f"set it to more than {silent:g}",
-        )
