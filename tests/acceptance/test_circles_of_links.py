@@ -14,6 +14,7 @@ from .conftest import Project
         ("supervise", "--agent", "true", "--task", "x", "--task-dir", "circle", "-p", "x"),
         ("init", "--yes", "--agent", "true", "--guardrail", "true"),
         ("config", "show"),
+        ("run", "--agent", "true", "-f", "circle"),
     ],
     ids=lambda command: command[0],
 )
@@ -27,3 +28,4 @@ def test_a_circle_of_links_is_reported(project: Project, command: tuple[str, ...
     ran = project.ralph(*command)
     assert ran.returncode in (2, 4), ran.stderr
     assert "internal error" not in ran.stderr
+    assert "was replaced" not in ran.stderr, "nobody did"

@@ -456,6 +456,24 @@ def test_dry_run_prints_everything_and_runs_nothing(project: Project) -> None:
     assert not (project.root / ".ralph" / "ralph.db").exists()
 
 
+def test_what_cannot_work_is_told_before_a_session_is_paid(project: Project) -> None:
+    project.settings(guardrails=["no-such-runner -q", "own-runner", "true"])
+    project.program("talker", f"echo '{DONE}'\n")
+    own = project.root / ".venv" / "bin" / "own-runner"
+    own.parent.mkdir(parents=True)
+    own.touch()
+
+    ran = project.ralph("run", "Do it", "--agent", "talker", "--max-cost", "1", "--dry-run", check=0)
+
+    assert (
+        "`no-such-runner -q` cannot pass: there is no program no-such-runner on the PATH; check how"
+        in ran.stdout
+    )
+    assert "it is in .venv/bin: write .venv/bin/own-runner" in ran.stdout
+    assert "talker (plain) reports neither cost nor tokens: --max-cost cannot be held" in ran.stdout
+    assert "program true" not in ran.stdout
+
+
 def test_verbose_lines_have_their_documented_form(project: Project) -> None:
     project.settings(agent={"command": "claude"}, guardrails=[{"command": "true"}])
     project.agent([{"say": DONE}])

@@ -75,6 +75,7 @@ def _of_value(
 def _of_entry(
     kind: Kind[Any], value: object, own: _Values, path: KeyPath, project: Merged
 ) -> Iterator[Demand]:
+    value = kind.full(value) if isinstance(kind, Table) else value
     if isinstance(kind, Table) and isinstance(value, Mapping):
         yield from _of_table(kind, value, own, path, project, _matter(kind, value))
 

@@ -459,10 +459,14 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 class Table(JsonKind[T]):
-    """An object with known keys, read into a dataclass whose fields were declared with ``setting``."""
+    """An object with known keys, read into a dataclass whose fields were declared with ``setting``.
 
-    def __init__(self, cls: type[T], *, also_allowed: frozenset[str] = frozenset()) -> None:
+    ``short``: the key that a text alone is the value of.
+    """
+
+    def __init__(self, cls: type[T], *, also_allowed: frozenset[str] = frozenset(), short: str = "") -> None:
         self.cls = cls
+        self.short = short
         self.also_allowed = also_allowed
         self.expected = "an object"
         self._settings: tuple[Setting, ...] | None = None
@@ -484,7 +488,12 @@ class Table(JsonKind[T]):
     def doc(self) -> str:
         return (self.cls.__doc__ or "").strip()
 
+    def full(self, value: object) -> object:
+        """What is written short, as the object it stands for."""
+        return {self.short: value} if self.short and isinstance(value, str) else value
+
     def read(self, value: object, at: Reading) -> T:
+        value = self.full(value)
         if not isinstance(value, Mapping):
             return at.unexpected(value, self.expected, self._as_object(value, at))  # type: ignore[no-any-return]
         values: dict[str, Any] = {}
@@ -526,8 +535,16 @@ class Table(JsonKind[T]):
                 schema["default"] = setting.kind.dump(setting.default)
             properties[setting.key] = schema
         required = [setting.key for setting in self.settings if setting.required]
-        result = {"type": "object", "properties": properties, "additionalProperties": False}
-        return {**result, "required": required} if required else result
+        result: dict[str, object] = {
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": False,
+        }
+        result |= {"required": required} if required else {}
+        if not self.short:
+            return result
+        short = next(setting for setting in self.settings if setting.key == self.short)
+        return {"anyOf": [short.kind.json_schema(), result]}
 
     def dump(self, value: T) -> object:
         return {

@@ -381,9 +381,9 @@ class Settings:
     agent: AgentSettings = setting(Table(AgentSettings), AgentSettings(), "The program that does the work.")
     agents: Mapping[str, DefinedAgentSettings] = setting(Definitions(), {}, "Your own agents, by name.")
     guardrails: tuple[GuardrailSettings, ...] = setting(
-        ListOf(Table(GuardrailSettings), of="objects"),
+        ListOf(Table(GuardrailSettings, short="command"), of="commands or objects"),
         (),
-        "Commands that must succeed after every agent response.",
+        "Commands that must succeed after every agent response; an entry that is only a text is the command.",
         means="replaces your guardrails with",
     )
     guardrail_timeout: float | None = setting(

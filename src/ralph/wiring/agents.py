@@ -54,6 +54,11 @@ class ChosenAgents:
         )
 
     @property
+    def tells_usage(self) -> bool:
+        """A plain program prints words and nothing else."""
+        return self.first.name != PLAIN
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(note for adapter in self.chain for note in adapter.notes))
 

@@ -22,6 +22,7 @@ from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.parts import as_given, never, no_checks
 from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
 from ralph.wiring.agents import ChosenAgents
+from ralph.wiring.requirements import absent_programs
 
 if TYPE_CHECKING:
     from ralph.adapters.workspace.program_files import ProgramFiles
@@ -174,4 +175,20 @@ class Launch:
         )
 
     def warnings(self) -> Iterator[str]:
-        return self.composition.warnings(self)
+        yield from self.composition.warnings(self)
+        if not self.parent_id:  # the whole has said it
+            yield from self._unheld_limits()
+            yield from absent_programs(self.guardrails, self.root.workspace)
+
+    def _unheld_limits(self) -> Iterator[str]:
+        limits = self.settings.limits
+        named = [
+            name
+            for name, limit in (("--max-cost", limits.max_cost), ("--max-tokens", limits.max_tokens))
+            if limit is not None
+        ]
+        if named and not self.agents.tells_usage:
+            yield (
+                f"{self.agent} reports neither cost nor tokens: {' and '.join(named)} cannot be held;"
+                " --max-iterations and --max-time can"
+            )

@@ -18,6 +18,9 @@ def settle_place(path: Path, what: str, root: Root, settings: Settings, profile:
     What is named where it writes must be there: it could have left a link in an earlier run, and so could a clone.
     """
     real, plain = Path(os.path.realpath(path)), os.path.normpath(path.absolute())
+    if real.is_symlink():
+        message = f"{what} {path} is a link that leads in a circle"
+        raise UsageError(message, hint="remove the link, or name another file")
     if asks_for_sandbox(settings, profile):
         from ralph.adapters.own_programs import OwnPrograms
 

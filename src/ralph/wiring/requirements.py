@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ralph.domain.proof.required_command import RequiredCommand
     from ralph.domain.trust.demand import Demand
     from ralph.engine.guardrail import Guardrail
+
+PROJECT_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin")
+"""Where a project installs programs for itself."""
 
 
 def require_system() -> None:
@@ -56,6 +59,19 @@ def guardrails_of(settings: Settings) -> tuple[Guardrail, ...]:
         )
         for guardrail, slug in zip(settings.guardrails, slugs, strict=True)
     )
+
+
+def absent_programs(guardrails: Iterable[Guardrail], workspace: Path) -> Iterator[str]:
+    """Guardrails that cannot pass before something installs their program. The agent may, so it is only a warning."""
+    from ralph.domain.proof.named_program import named_program
+
+    for guardrail in guardrails:
+        name = named_program(guardrail.command)
+        if not name or shutil.which(name) is not None:
+            continue
+        near = next((place for place in PROJECT_PROGRAMS if is_true((workspace / place / name).is_file)), "")
+        way = f"it is in {near}: write {near}/{name}" if near else "check how it is spelled, or install it"
+        yield f"guardrail `{guardrail.command}` cannot pass: there is no program {name} on the PATH; {way}"
 
 
 def required_by_guardrail(guardrail: GuardrailSettings, settings: Settings) -> RequiredCommand:

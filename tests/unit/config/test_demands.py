@@ -82,6 +82,7 @@ def demands(project: dict[str, object], own: dict[str, object] | None = None) ->
         ({"agent": {"command": "x"}}, {"agent": {"command": "x"}}, []),
         ({"guardrails": [{"command": "a"}, {"command": "b"}]}, {}, ["guardrails[0].command", "guardrails[1].command"]),
         ({"guardrails": [{"command": "a", "allowEmpty": True}]}, {}, ["guardrails[0].command", "guardrails[0].allowEmpty"]),
+        ({"guardrails": ["a"]}, {}, ["guardrails[0].command"]),
         ({"guardrails": []}, {"guardrails": [{"command": "a"}]}, ["guardrails"]),
         ({"scm": None}, {}, []),
         ({"sandbox": {"kind": "none"}}, {}, ["sandbox.kind"]),

@@ -197,7 +197,8 @@ def test_the_idle_timeout_can_be_switched_off(tmp_path: Path, off: object) -> No
 
 @pytest.mark.parametrize("word", ["APPEND", "append", "Append", " append "])
 def test_a_fail_action_is_taken_in_any_case(tmp_path: Path, word: str) -> None:
-    write(tmp_path, {"guardrails": [{"command": "x", "failAction": word}]})
+    write(tmp_path, {"guardrails": [{"command": "x", "failAction": word}, "make test"]})
+    assert load(tmp_path, environ={}).settings.guardrails[1] == GuardrailSettings("make test")
     assert load(tmp_path, environ={}).settings.guardrails[0].fail_action is Placement.APPEND
 
 
@@ -408,7 +409,11 @@ def test_an_unknown_variable_warns_with_the_nearest_setting(tmp_path: Path) -> N
         ("RALPH_AGENT__COMMAND", "", 'agent.command: expected a string that is not empty, found ""'),
         ("RALPH_AGENT__FLAGS", "[1", 'agent.flags: expected a list of strings, found "[1"; put it in [ ]'),
         ("RALPH_AGENT__FLAGS", "'x", 'agent.flags: expected a list of strings, found "\'x"; put it in [ ]'),
-        ("RALPH_GUARDRAILS", "make", 'guardrails: expected a list of objects, found "make"; put it in [ ]'),
+        (
+            "RALPH_GUARDRAILS",
+            "make",
+            'guardrails: expected a list of commands or objects, found "make"; put it in [ ]',
+        ),
         (
             "RALPH_AGENT",
             "claude",
@@ -508,10 +513,10 @@ def test_a_bad_variable_is_a_problem_that_names_it(
             {"agent": {"environment": {"A=B": "x"}}},
             "agent.environment.A=B: cannot be the name of a variable; rename it",
         ),
-        ({"guardrails": {}}, "guardrails: expected a list of objects, found an object; put it in [ ]"),
+        ({"guardrails": {}}, "guardrails: expected a list of commands or objects, found an object; put it in [ ]"),
         (
-            {"guardrails": [{"command": "a"}, "make test"]},
-            'guardrails[1]: expected an object, found "make test"; write {"command": "make test"}',
+            {"guardrails": [{"command": "a"}, " "]},
+            'guardrails[1].command: expected a string that is not empty, found " "',
         ),
         (
             {"guardrails": [{"command": "a"}, {}]},

@@ -55,8 +55,9 @@ def standstill_remark(state: LoopState, budget: Budget) -> Feedback | None:
     left = patience - state.standstill
     end = f" After {left} more like {'it' if state.standstill == 1 else 'these'} the run is ended."
     if state.failing:
-        same = "the work is as it was, or fails in exactly the same way"
-        return Feedback(f"{last} made no progress: {same}. Try something else.{end}", Placement.PREPEND)
+        is_same = state.unchanged >= state.repeated
+        what = "nothing changed" if is_same else "the same checks fail in exactly the same way"
+        return Feedback(f"{last} made no progress: {what}. Try something else.{end}", Placement.PREPEND)
     nothing = "changed nothing, and no check fails" if state.green else "changed nothing"
     return Feedback(
         f"{last} {nothing}. If the work is done, say so in the way this prompt asks for; otherwise do what is left.{end}",
