@@ -81,7 +81,10 @@ class Record:
         request = RunRequest("basic", {}, str(root), settings={"limits": {"maxCost": 5.0}})
         save_request(self._journal.run_folder, request)
         self._journal.begin(
-            profile="basic", agent="claude", root=Path("/home/user/shop"), options={"maximumIterations": 10}
+            profile="basic",
+            agent="claude",
+            root=Path("/home/user/shop"),
+            options={"maximumIterations": 10, "prompt": "Fix the tests."},
         )
         self.write(
             RunStarted(

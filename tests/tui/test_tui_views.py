@@ -87,7 +87,7 @@ def test_a_run_that_waits_counts_down(shop: Record) -> None:
 def test_the_runs_are_listed_and_one_can_be_chosen(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.press("1")
-        text = await viewer.sees(EARLIER, "● running", "✔ completed", "$0.42")
+        text = await viewer.sees(EARLIER, "● running", "✔ completed", "Fix the tests.")
         assert text.index(RUN) < text.index(EARLIER)
         await viewer.press("down", "enter")
         await viewer.sees("Everything is in place.", "✔ completed")
@@ -105,7 +105,7 @@ def test_a_run_says_which_task_it_works_on_and_how_much_its_stage_has_left(recor
     )
 
     async def story(viewer: Viewer) -> None:
-        await viewer.sees("role coder, 2 of 7", "promises CODED")
+        await viewer.sees("role coder 2 of 7", "promises CODED")
         await viewer.press("1")
         await viewer.sees(RUN, "T-9")
 
@@ -357,7 +357,9 @@ def test_the_theme_can_be_changed(shop: Record, light: bool) -> None:
 
 def test_a_live_run_that_begins_later_is_shown_unless_one_was_chosen(root: Path) -> None:
     async def story(viewer: Viewer) -> None:
-        await viewer.sees("no runs here yet")
+        await viewer.sees(
+            "no runs here yet", "how to begin", "ralph init", 'ralph run "Fix the failing tests"'
+        )
         with Record(root) as first:
             first.begin(1)
             first.say("the first one")

@@ -15,7 +15,7 @@ class Beginning(NamedTuple):
 BEGINNINGS = (
     Beginning("ralph init", "Write the settings: which agent, and which command must pass."),
     Beginning(
-        'ralph run -p "Fix the failing tests" --guardrail "pytest -q"',
+        'ralph run "Fix the failing tests" --guardrail "pytest -q"',
         "Let the agent work until that command passes.",
     ),
     Beginning("ralph task add -f tasks.yaml", "Or list several tasks, and start them with `ralph work`."),

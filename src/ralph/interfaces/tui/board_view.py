@@ -208,7 +208,11 @@ class BoardView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if not self._lanes:
-            text = dim("  no tasks and no plan here yet" if y == 1 else "")
+            text = dim(
+                "  no tasks and no plan here yet: `ralph task add -f tasks.yaml`, `ralph plan new --name NAME`"
+                if y == 1
+                else ""
+            )
         else:
             spread = self._spread()
             text = Content("").join(self._cell(number, size, y) for number, _, size in spread)

@@ -39,15 +39,15 @@ def styled(text: str, style: str = "") -> Content:
 def run_columns(now: Now) -> Sequence[Column[TreeRow]]:
     return (
         Column("run", 24, lambda row: Content.assemble((branch(row.last), DIM), line(row.run.id))),
-        Column("state", 13, _run_state),
+        Column("state", 15, _run_state),
         Column("iter", 7, _run_iterations, rank=1, right=True),
         Column("spent", 9, _run_cost, rank=1, right=True),
-        Column("task", 12, lambda row: Content(line(row.run.task)), rank=2),
+        Column("what", 0, lambda row: Content(line(f"{row.run.task} {row.run.title}".strip()))),
         Column("last check", 20, _run_check, rank=4),
         Column("active", 8, lambda row: dim(age(now() - row.run.active_at)), rank=3),
         Column("agent", 10, lambda row: Content(line(row.run.agent)), rank=6),
         Column("profile", 10, lambda row: Content(line(row.run.profile)), rank=5),
-        Column("why", 0, lambda row: dim(reason_line(row.run)), rank=2),
+        Column("why", 30, lambda row: dim(reason_line(row.run)), rank=3),
     )
 
 

@@ -124,6 +124,8 @@ def _card_figures(card: Card) -> Iterator[Content]:
     if card.rounds:
         yield field("sent back", f"{card.rounds} times" if card.rounds > 1 else "once", "$text-warning")
     yield field("priority", str(card.priority))
+    if card.proof:
+        yield field("proven by", line(card.proof))
     if card.run_id:
         yield field("run", line(card.run_id), "$text-success")
 

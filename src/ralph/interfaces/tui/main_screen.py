@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from typing import ClassVar
 
@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static, Tab, Tabs
 
 from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.beginning import BEGINNINGS
 from ralph.domain.views.board import Board, Card, CardKind
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
@@ -23,6 +24,7 @@ from ralph.domain.views.runs import RunView, TreeRow, run_tree
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.columns import IterationColumns, run_columns, story_columns
 from ralph.interfaces.tui.follower import RunLook
+from ralph.interfaces.tui.lines import Kind, Line
 from ralph.interfaces.tui.marks import sparkline
 from ralph.interfaces.tui.run_panels import AboutRun, RunHeader, RunPanel
 from ralph.interfaces.tui.stream_view import StreamView
@@ -82,7 +84,9 @@ class MainScreen(Screen[None]):
         with Horizontal(id="main"):
             with ContentSwitcher(initial=FIRST, id="views"):
                 runs = run_columns(self._now)
-                yield Table(runs, lambda row: row.run.id, empty="no runs here yet", id="runs")
+                yield Table(
+                    runs, lambda row: row.run.id, empty="no runs here yet: 4 says how to begin", id="runs"
+                )
                 yield BoardView(id="board")
                 no_plan = "no plan here: `ralph plan new` starts one"
                 yield Table(story_columns(), lambda card: card.id, empty=no_plan, id="plan")
@@ -155,7 +159,9 @@ class MainScreen(Screen[None]):
     # --- showing ---
 
     def show_head(self, *, problem: str, is_read: bool) -> None:
-        empty = "no runs here yet: start one with `ralph run`" if is_read else "reading …"
+        empty = "no runs here yet" if is_read else "reading …"
+        if is_read and self._watched is None and self.stream.is_empty:
+            self.stream.add(list(_how_to_begin()))
         header = self.query_one(RunHeader)
         header.show(self._watched, now=self._now(), problem=problem, empty=empty)
 
@@ -189,7 +195,7 @@ class MainScreen(Screen[None]):
 
     def show_run(self, watched: RunLook) -> None:
         self._watched = watched
-        if watched.is_fresh:
+        if watched.is_fresh:  # also if it is the first run of all: how to begin is no longer of use
             self.stream.clear()
         self.stream.add(watched.lines)
         if self.view == "iterations":
@@ -199,7 +205,7 @@ class MainScreen(Screen[None]):
             self.query_one("#iterations", Table).show(shown, keep_end=True)
             self._show_status()
         elif self.view == "about":
-            self.query_one(AboutRun).show(watched)
+            self.query_one(AboutRun).show(watched, self._now())
         self._show_panel()
 
     def _show_panel(self) -> None:
@@ -273,9 +279,18 @@ class MainScreen(Screen[None]):
             self._focus_view()
 
 
+def _how_to_begin() -> Iterator[Line]:
+    yield Line(Kind.LOOP, "rule", "how to begin")
+    yield Line(Kind.LOOP, "text", "Type one of these in another terminal, in this project:")
+    for each in BEGINNINGS:
+        yield Line(Kind.LOOP, "text", "")
+        yield Line(Kind.LOOP, "tool", f"  {each.command}", head=len(each.command) + 2, indent=4)
+        yield Line(Kind.LOOP, "dim", f"  {each.does.replace('`', '')}", indent=2)
+
+
 def _run_text(row: TreeRow) -> str:
     run = row.run
-    return f"{run.id} {run.state.words} {run.task} {run.profile} {run.agent} {run.reason}"
+    return f"{run.id} {run.state.words} {run.task} {run.title} {run.profile} {run.agent} {run.reason}"
 
 
 def _iteration_text(each: IterationView) -> str:

@@ -16,6 +16,7 @@ from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import compact, duration, money, plural, whole_duration
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.quota import quota_line
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.tui.follower import RunLook
 from ralph.interfaces.tui.lines import cut, wrap
@@ -36,6 +37,8 @@ from ralph.interfaces.tui.marks import (
 )
 
 GAUGE = 8
+WIDE = 100
+"""Columns from which on there is room for a gauge beside each figure, and for what is left of a subscription."""
 MOST_TODO = 12
 MOST_CHECKS = 8
 MOST_NOTES = 4
@@ -60,7 +63,12 @@ class RunHeader(Static):
         elif look is None or look.run is None:
             self.update(dim(f" {empty}"))
         else:
-            rows = (_who(look.run), _how_far(look.run, look.budget, now), _what_now(look, look.run, now))
+            is_wide = self.size.width >= WIDE
+            rows = (
+                _who(look.run),
+                _how_far(look.run, look.budget, now, gauges=is_wide),
+                _what_now(look, look.run, now),
+            )
             self.update(Content("\n").join(rows))
 
 
@@ -69,36 +77,44 @@ def _who(run: RunView) -> Content:
     return Content.assemble(
         (f" {mark} {run.state.words} ", f"bold {style}"),
         (f" {line(run.id)}", "bold"),
+        (f"  {line(what)}" if (what := f"{run.task} {run.title}".strip()) else "", "$text-accent"),
         (f"  {line(run.profile)} · {line(run.agent)} · {line(PurePath(run.root).name)}", DIM),
     )
 
 
-def _how_far(run: RunView, budget: Budget, now: float) -> Content:
+def _how_far(run: RunView, budget: Budget, now: float, *, gauges: bool) -> Content:
     pieces: list[Piece] = [" "]
     of = f"/{run.maximum}" if run.maximum else ""
     pieces += [("iteration ", DIM), (f"{run.iteration}{of}", "bold")]
     if run.maximum:
         pieces += _gauge(run.iteration / run.maximum, "$text-primary")
-    pieces += _spent(run, budget)
+    pieces += _spent(run, budget, gauges=gauges)
     seconds = (run.ended_at or (now if run.live else run.active_at)) - run.started_at
     pieces += ["  ", whole_duration(max(0.0, seconds))]
     if budget.seconds:
         pieces += [(f" of {whole_duration(budget.seconds)}", DIM)]
+    if gauges:
+        pieces += [(f"  {words}", DIM) for words in _quota(run, now)]
     return Content.assemble(*pieces)
 
 
-def _spent(run: RunView, budget: Budget) -> list[Piece]:
+def _quota(run: RunView, now: float) -> list[str]:
+    """What is left of the agents' subscriptions, as far as they said so."""
+    return [line(words) for each in run.quota if (words := quota_line(each, now))]
+
+
+def _spent(run: RunView, budget: Budget, *, gauges: bool) -> list[Piece]:
     pieces: list[Piece] = ["  "]
     if run.cost_usd is not None:
         pieces.append((("≥" if run.cost_is_partial else "") + money(run.cost_usd), "bold"))
         if budget.cost_usd:
             pieces.append((f" of {money(budget.cost_usd)}", DIM))
-            pieces += _gauge(run.cost_usd / budget.cost_usd)
+            pieces += _gauge(run.cost_usd / budget.cost_usd) if gauges else ()
     if run.tokens or run.cost_usd is None:
         pieces += ["  " if run.cost_usd is not None else "", f"{compact(run.tokens)} tokens"]
         if budget.tokens:
             pieces.append((f" of {compact(budget.tokens)}", DIM))
-            pieces += _gauge(run.tokens / budget.tokens)
+            pieces += _gauge(run.tokens / budget.tokens) if gauges else ()
     return pieces
 
 
@@ -126,7 +142,7 @@ def _session(look: RunLook, now: float) -> Content:
     if last.decision:
         return dim(f" → {line(describe_iteration(last).words)}: {line(last.reason)}")
     doing = line(look.tool) or (f"{len(last.checks)} checks done" if last.ending else "the agent is working")
-    role = f"{line(last.role)} · " if last.role else ""
+    role = f"{line(last.role)}{_of_its_limit(last)} · " if last.role else ""
     what = f"{line(last.assignment)} · " if last.assignment not in ("", "prompt") else ""
     since = whole_duration(max(0.0, now - last.started_at))
     return Content.assemble((f" {since} ", "bold $text-primary"), (f"{role}{what}", "$text-accent"), doing)
@@ -191,7 +207,7 @@ def _loop(look: RunLook, last: IterationView | None) -> Iterator[Content]:
 
 
 def _of_its_limit(each: IterationView) -> str:
-    return f", {each.used} of {each.limit}" if each.limit else ""
+    return f" {each.used} of {each.limit}" if each.limit else ""
 
 
 def _checks(each: IterationView, look: RunLook, width: int) -> Iterator[Content]:
@@ -232,21 +248,25 @@ def _charts(look: RunLook, width: int) -> Iterator[Content]:
 class AboutRun(Static):
     """What to know before leaving a run alone: permissions, the sandbox, every command, its limits."""
 
-    def show(self, look: RunLook | None) -> None:
+    def show(self, look: RunLook | None, now: float) -> None:
         if look is None or look.run is None:
             self.update(dim("no run is selected"))
         else:
-            self.update(Content("\n").join(_about(look, look.run)))
+            self.update(Content("\n").join(_about(look, look.run, now)))
 
 
-def _about(look: RunLook, run: RunView) -> Iterator[Content]:
+def _about(look: RunLook, run: RunView, now: float) -> Iterator[Content]:
     yield Content.styled(line(run.id), "bold $text-accent")
+    if what := f"{run.task} {run.title}".strip():
+        yield field("asked for", line(what))
     yield field("profile", line(run.profile))
     yield field("agent", line(run.agent))
     yield field("directory", line(run.root))
     if run.parent_id:
         yield field("part of", line(run.parent_id))
     yield field("limits", _limits(run, look.budget))
+    for words in _quota(run, now):
+        yield field("left", words)
     if reason := reason_line(run):
         yield field(run.state.words, reason)
     yield from listed("Concerns", run.concerns, "$text-warning")

@@ -69,6 +69,10 @@ class StreamView(ScrollView, can_focus=True):
 
     # --- lines ---
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._lines
+
     def clear(self) -> None:
         self._lines.clear()
         self._counts.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any
@@ -16,6 +17,7 @@ from ralph.domain.views.board import Board, Card, CardDetail
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.iterations import IterationView, Timeline
+from ralph.domain.views.quota import quota_line
 from ralph.domain.views.runs import FeedEvent, RunLabel, RunView, outcome_words, possible_asks, reason_of
 
 LONGEST_TEXT = 4_000
@@ -116,6 +118,7 @@ def run_data(run: RunView, label: RunLabel, budget: Budget | None = None) -> dic
         "activeAt": int(run.active_at),  # fractions of a second would be news many times a second
         "reason": line(reason_of(run)),
         "parent": run.parent_id,
+        "quota": [line(words) for each in run.quota if (words := quota_line(each, time.time()))],
     }
 
 

@@ -36,6 +36,7 @@ export function runRow(run, parts = 0) {
       parts > 0 ? h("span", {}, plural(parts, "part")) : (run.iteration > 0 || run.maximum) && h("span", {}, `iteration ${countOf(run)}`),
       budget(run),
       h("span", {}, `${run.profile} · ${run.agent}`),
+      run.live && run.quota.map((words) => h("span", {}, words)),
       h("span", { title: "the last event" }, run.live && "active ", h("span", { class: "ago", "data-at": run.activeAt }, ago(run.activeAt))),
     ),
     run.check && h("span", { class: "run-check" }, h("span", { class: `verdict ${run.check.verdict}` }, run.check.verdict), ` ${run.check.name}`),

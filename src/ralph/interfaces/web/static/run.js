@@ -177,6 +177,7 @@ export class RunPage {
         used(run.live ? "Running for" : "Took", run.live ? h("span", { "data-since": run.startedAt }, duration(seconds)) : duration(seconds), seconds, run.limits.seconds, duration),
         fact("Started", moment(run.startedAt)),
         fact("Agent", `${run.agent} · ${run.profile}`),
+        fact("Subscription", run.quota.join(", ")),
       ),
       header.map((note) => h("p", { class: "odd" }, `⚠ ${note}`)),
       this.buttons(),
