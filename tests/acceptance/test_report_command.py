@@ -53,8 +53,8 @@ def test_open_shows_it_in_the_browser_or_says_why_not(ran: Project) -> None:
     ran.program("xdg-open", f'echo "$1" > "{shown}"\n')
     ran.environment.update(DISPLAY=":9", SSH_CONNECTION="", SSH_TTY="")
     said = ran.ralph("report", "--open", check=0)
-    (page,) = ran.root.glob("ralph-report-*.html")
-    assert said.stderr == f"wrote {page.name}\n"
+    (page,) = ran.root.glob(".ralph/runs/*/report.html")
+    assert said.stderr == f"wrote {page.relative_to(ran.root)}\n"
     assert shown.read_text().strip() == str(page)
 
     said = ran.ralph("report", "--open", "-o", "r.html", check=0, SSH_TTY="there")

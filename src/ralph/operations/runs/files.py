@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from ralph.adapters import beneath
 from ralph.adapters.storage.places import run_folder
+from ralph.errors import StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +43,13 @@ class RunFiles:
     def open(self, name: str) -> BinaryIO:
         """To read. Raises OSError."""
         return beneath.open_plain(self.folder / name, self.state_folder)
+
+    def write(self, name: str, text: str) -> Path:
+        """What is made of the record, beside it. Raises StoreError."""
+        file = self.folder / name
+        try:
+            beneath.write_atomic(file, text, self.state_folder)
+        except OSError as error:
+            message = f"cannot write {file}: {error.strerror or error}"
+            raise StoreError(message, hint="choose another place with -o") from error
+        return file

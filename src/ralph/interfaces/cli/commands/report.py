@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -13,12 +14,12 @@ from ralph.interfaces.cli.options import PATH, project_dir_option, state_folder
 HELP = """Write a report of RUN: the outcome, what was asked, each iteration, the checks with their receipts, what was
 changed, cost and time. RUN is a run's name, its beginning or end, `last` (the default), or a task.
 
-HTML is one page with nothing from outside. In a terminal it is written to a file; in a pipe, and with `-o -`, to
-standard output.
+HTML is one page with nothing from outside. In a terminal it is written to a file among the run's own; -o names another. In a
+pipe, and with `-o -`, it is written to standard output.
 
 \b
 Examples:
-  ralph report --open                 ralph-report-<run>.html here, opened in your browser
+  ralph report --open                 .ralph/runs/<run>/report.html, opened in your browser
   ralph report last -o report.html
   ralph report --format md | gh pr comment --body-file -
   ralph report --format json | jq .verdict
@@ -42,6 +43,7 @@ def command(run: str, output: Path | None, form: str | None, show: bool, project
     from ralph.errors import UsageError
     from ralph.interfaces.report.formats import Format, format_for, report_text
     from ralph.operations.output_file import write_output
+    from ralph.operations.runs.files import RunFiles
     from ralph.operations.runs.read import require_record
     from ralph.operations.watch import open_feed
 
@@ -54,17 +56,19 @@ def command(run: str, output: Path | None, form: str | None, show: bool, project
     by_name = format_for(output) if output is not None else None
     asked = format_for(Path(f"report.{form}")) if form is not None else None
     chosen = asked or by_name or Format.HTML
-    if output is None and (show or (chosen is Format.HTML and sys.stdout.isatty())):
-        by_name, output = chosen, Path(f"ralph-report-{Path(run_id).name}.{chosen.value}")
+    is_kept = output is None and (show or (chosen is Format.HTML and sys.stdout.isatty()))
     with open_feed(folder) as feed:
         text = asyncio.run(report_text(feed, run_id, chosen))
-    if output is None or str(output) == "-":
+    if is_kept:  # with the run's own files: it must not turn up among those of the project
+        by_name, output = chosen, RunFiles(folder, run_id).write(f"report.{chosen.value}", text)
+    elif output is None or str(output) == "-":
         sys.stdout.buffer.write(text.encode())
         return
-    write_output(output, text)
+    else:
+        write_output(output, text)
     # A name that says nothing about the format does not show what is in the file.
     about = f" ({chosen.value}; --format chooses another)" if by_name is None and form is None else ""
-    print(f"wrote {output}{about}", file=sys.stderr)
+    print(f"wrote {os.path.relpath(output) if is_kept else output}{about}", file=sys.stderr)
     if show:
         _open(output, folder)
 
