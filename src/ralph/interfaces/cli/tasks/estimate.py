@@ -9,11 +9,12 @@ from dataclasses import asdict
 from ralph.domain.tasks.estimate import Range, TaskEstimate, WorkEstimate
 from ralph.domain.text.figures import money, plural, whole_duration
 from ralph.domain.text.safe_text import clean_line
+from ralph.interfaces.cli.folding import fold
 from ralph.interfaces.cli.options import print_json
 from ralph.interfaces.cli.table import Column, table_lines
+from ralph.interfaces.cli.terminal import detect_look
 
 UNKNOWN = "unknown"
-NO_LIMIT = "no limit"
 
 _COLUMNS = (
     Column("task"),
@@ -31,23 +32,30 @@ def print_estimate(estimate: WorkEstimate, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(estimate))
         return
-    print("\n".join(_lines(estimate)))
-
-
-def _lines(estimate: WorkEstimate) -> Iterator[str]:
-    if not estimate.tasks:
-        yield "no task is ready, and none will be: `ralph task list` shows why"
-    else:
+    if estimate.tasks:
         rows = [*map(_row, estimate.tasks), _total(estimate)]
-        yield from table_lines(_COLUMNS, rows, sys.stdout)
-        yield ""
-        yield "Two figures: half of the tasks with the same roles and verification needed at most the first, nine of"
-        yield 'ten at most the second. "at most" is what the limits allow; --max-cost and --max-iterations set one.'
+        print("\n".join([*table_lines(_COLUMNS, rows, sys.stdout), ""]))
+    look = detect_look(sys.stdout)
+    text = "\n".join(_explanation(estimate))
+    print(fold(text, look.width) if look.folds else text)
+
+
+def _explanation(estimate: WorkEstimate) -> Iterator[str]:
+    if estimate.tasks:
+        yield (
+            "Of two figures, half of the tasks with the same roles and verification needed at most the first, nine of ten"
+            ' at most the second. "at most" is what the limits allow.'
+        )
+        if estimate.most_cost_usd is None:
+            yield "There is no limit on the cost; --max-cost sets one."
+    else:
+        yield "no task is ready, and none will be: `ralph task list` shows why"
     if estimate.unknown:
         names = clean_line(", ".join(estimate.unknown))
-        yield f"Not in the total, for nothing like it has been finished at a known cost: {names}"
+        yield f"Not in the total, because nothing like it has been finished at a known cost: {names}"
     if estimate.left_out:
-        yield f"Not begun, for a task that they wait for failed or was cancelled: {clean_line(', '.join(estimate.left_out))}"
+        names = clean_line(", ".join(estimate.left_out))
+        yield f"Not begun, because a task that they wait for failed or was cancelled: {names}"
 
 
 def _row(one: TaskEstimate) -> tuple[str, ...]:
@@ -93,4 +101,4 @@ def _pair(found: Range | None, words: Callable[[float], str]) -> str:
 
 
 def _bound(iterations: int, cost: float | None) -> str:
-    return f"{plural(iterations, 'session')}, {NO_LIMIT + ' in $' if cost is None else money(cost)}"
+    return plural(iterations, "session") + ("" if cost is None else f", {money(cost)}")
