@@ -111,7 +111,7 @@ def test_what_ralph_committed_after_the_checks_belongs_to_that_iteration(reposit
 def test_an_iteration_that_committed_nothing_says_so(repository: Repository) -> None:
     base = repository.commit("base.txt", "base\n", date=1000)
     found = repository.changes(iteration(1, base, started_at=2000.0))
-    assert found.note == "nothing was committed in this iteration"
+    assert found.note.startswith("nothing was committed in this iteration; what it changed without")
 
 
 def test_what_is_not_committed_yet_is_shown_for_the_newest(repository: Repository) -> None:
@@ -122,6 +122,7 @@ def test_what_is_not_committed_yet_is_shown_for_the_newest(repository: Repositor
     (repository.root / ".ralph" / "own.txt").write_text("ours\n")
     found = repository.changes(iteration(1, base, started_at=2000.0), newest=True)
     assert found.uncommitted
+    assert "this is everything since the last commit, also what earlier iterations changed" in found.note
     assert paths(found) == ["base.txt", "new.txt"]
     assert "+changed" in found.patch
 

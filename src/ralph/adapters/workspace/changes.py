@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.git import Git, Ran
@@ -22,6 +23,11 @@ MOST_COMMITS = 200
 REPORTS = tuple(f"ralph-report-*.{ending}" for ending in ("html", "md", "json"))
 NOT_OWN = (*own_git.NOT_OWN, *(f":(exclude,glob)**/{name}" for name in REPORTS))
 DIFF = ("diff", "--find-renames", "--ignore-submodules=all")
+UNRECORDED = "what it changed without a commit is not recorded by itself: the newest iteration shows all that is uncommitted"
+SINCE_COMMIT = (
+    "nothing was committed in this iteration: this is everything since the last commit, also what earlier iterations "
+    "changed and what was there before the run"
+)
 READ_ONLY = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _COMMITTED = re.compile(r"committed ([0-9a-f]{7,64})\b")
@@ -41,13 +47,17 @@ class GitChanges:
         self._without_filters: dict[str, str] | None = None
 
     async def of_iteration(self, iterations: Sequence[IterationView], index: int, *, newest: bool) -> Changes:
-        """``newest``: nothing was run here since, so what is not committed may be this iteration's work."""
+        """``newest``: nothing was run here since, so what is not committed may be this iteration's work.
+
+        Only commits are kept of each iteration: of what is not committed nobody knows which of them changed it.
+        """
         known = [index] if _is_commit(iterations[index].commit) else []
         notes = (
             "the commit that this iteration ended with is unknown",
-            "nothing was committed in this iteration",
+            f"nothing was committed in this iteration; {UNRECORDED}",
         )
-        return await self._of(iterations, known, notes, newest=newest and index == len(iterations) - 1)
+        found = await self._of(iterations, known, notes, newest=newest and index == len(iterations) - 1)
+        return replace(found, note=SINCE_COMMIT) if found.uncommitted else found
 
     async def of_run(self, iterations: Sequence[IterationView], *, newest: bool) -> Changes:
         known = [number for number, each in enumerate(iterations) if _is_commit(each.commit)]

@@ -273,8 +273,7 @@ export class RunPage {
     const patch = found.patch.trimEnd().split("\n").map((text) => h("span", { class: colour[text[0]] ?? "" }, `${text}\n`));
     this.openDialog([
       h("h2", { id: "dialog-title" }, `Changes in iteration ${each.iteration}`),
-      found.note && h("p", { class: "empty" }, found.note),
-      found.uncommitted && h("p", { class: "odd" }, "Not committed yet."),
+      found.note && h("p", { class: found.uncommitted ? "odd" : "empty" }, `${found.note[0].toUpperCase()}${found.note.slice(1)}.`),
       h("ul", { class: "commits" }, found.commits.map((commit) => h("li", {}, h("code", {}, commit.id), ` ${commit.subject}`))),
       found.files.length > 0 && h("table", { class: "files" }, h("tbody", {}, found.files.map((file) => h("tr", {}, h("td", {}, h("code", {}, file.path)), h("td", { class: "add" }, file.added === null ? "new" : `+${file.added}`), h("td", { class: "del" }, file.removed === null ? "" : `-${file.removed}`))))),
       found.patch && h("pre", { class: "patch", tabindex: "0" }, patch),
