@@ -140,6 +140,13 @@ def test_a_worktree_that_was_half_set_up_is_set_up_again(tasks: TaskProject) -> 
     assert tasks.git("show", "main:start.txt") == "start", "what the first one changed is put back too"
 
 
+def test_the_user_is_told_what_worktrees_lack(tasks: TaskProject) -> None:
+    tasks.write("node_modules/installed", "one\n")
+    tasks.task()
+
+    assert "worktrees have no node_modules of their own: `workspace.setup`" in tasks.work(check=0)
+
+
 def test_files_that_setup_leaves_for_git_to_commit_are_refused(tasks: TaskProject) -> None:
     set_up(tasks, "mkdir -p wheels; touch wheels/a wheels/b")
     tasks.task()

@@ -38,10 +38,13 @@ class Inside(Text):
 
     def read(self, value: object, at: Reading) -> str:
         path = super().read(value, at)
+        if not path:
+            return path
         from ralph.domain.proof.required_command import is_outside
 
-        if path and (is_outside(path) or not path.strip("./")):
-            return cast(str, at.wrong(f"{path!r} is not a folder inside the project"))
+        parts = {part for part in path.split("/") if part not in ("", ".")}
+        if is_outside(path) or not parts or not parts.isdisjoint(("..", ".git", ".ralph")):
+            return cast(str, at.wrong(f"{path!r} is not a folder inside the project that can be shared"))
         return path
 
 

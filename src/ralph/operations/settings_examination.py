@@ -61,10 +61,12 @@ def examine_settings(found: Inspection) -> tuple[Finding, ...]:
 
 
 def examine_worktrees(found: Inspection, root: Root, environ: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Packages that are locked here, but that no worktree would have."""
+    """How they are set up; or packages that are locked here, but that no worktree would have."""
     given = (found.settings or Settings()).workspace
+    if told := [*given.setup, *(f"a copy of {name}" for name in given.share)]:
+        return (Finding(Area.SETTINGS, "worktrees", Health.GOOD, f"set up by: {', '.join(told)}"),)
     setup = find_setup(root.workspace, environ)
-    if not setup or given.setup or given.share:
+    if not setup:
         return ()
     text = "`ralph work` installs nothing in its worktrees"
     advice = (f"set workspace.setup, for example to: {' && '.join(setup)}",)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ralph.adapters.checks.commands import ShellCommands
 from ralph.adapters.git import Git
+from ralph.adapters.workspace.ignored_files import is_program
 from ralph.adapters.workspace.integration import PLACE, place_of
 from ralph.adapters.workspace.preparation import Preparation
 from ralph.adapters.workspace.worktree_includes import WorktreeIncludes, read_includes
@@ -19,6 +20,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
 
 TEARDOWN_SECONDS = 60.0
+INSTALLED = ("node_modules", ".venv", "venv", "vendor")
 
 
 def preparation_of(kit: Kit, git: Git, worktrees: Worktrees, folder: str) -> Preparation:
@@ -63,6 +65,17 @@ def setup_commands(launch: Launch) -> Iterator[str]:
     if own.setup and own.allow and asks_for_sandbox(launch.settings, launch.profile):
         reaches = ", ".join(own.allow)
         yield f"setup with the network open to {reaches} ({launch.loaded.origin('workspace.allow')})"
+
+
+def notes_on_setup(launch: Launch) -> Iterator[str]:
+    """What tasks will miss, or silently find in the folders above their worktrees."""
+    own, workspace = launch.settings.workspace, launch.root.workspace
+    found = [name for name in INSTALLED if is_program(workspace / name)]
+    if found and not own.setup and not own.share:
+        yield (
+            f"worktrees have no {' or '.join(found)} of their own: `workspace.setup` in the settings says how to install"
+            " it there (docs/worktrees.md)"
+        )
 
 
 def tearing_down(kit: Kit, folder: str) -> Callable[[Path], Awaitable[None]]:

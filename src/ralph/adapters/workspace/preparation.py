@@ -63,7 +63,7 @@ class Preparation:
         Empty, or why a worktree that was set up before cannot be any more, because of what the task has changed. Raises
         SetupFailed if it never could.
         """
-        if not self.is_wanted:
+        if not self.is_wanted or self.is_cut():
             return None
         path, name = worktree.path, worktree.path.name
         before, now = self.marks.read(name), await self._source(path)

@@ -43,7 +43,7 @@ from ralph.wiring.assembly import drive, open_run
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
 from ralph.wiring.merge_check import FinalVerification
-from ralph.wiring.preparation import preparation_of, setup_commands, tearing_down
+from ralph.wiring.preparation import notes_on_setup, preparation_of, setup_commands, tearing_down
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, require_runnable
 from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
@@ -88,6 +88,8 @@ class WorkComposition:
         except RalphError as error:
             kit.end_unbegun(error)
             raise
+        for note in notes_on_setup(kit.launch):
+            kit.note(note)
         tree = kit.git_workspace()
         worker = self._worker(kit, store, target, wanted)
         if tree is not None:

@@ -94,7 +94,7 @@ def command(
         from ralph.interfaces.cli.tasks.estimate import print_estimate
         from ralph.operations.tasks import estimate_of
 
-        print_estimate(estimate_of(launch), as_json=as_json)
+        print_estimate(estimate_of(launch), launch.settings.workspace.setup, as_json=as_json)
         return 0
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     return exit_code_of(result.outcome)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
 from ralph.domain.tasks.estimate import Range, TaskEstimate, WorkEstimate
@@ -28,7 +28,8 @@ _COLUMNS = (
 )
 
 
-def print_estimate(estimate: WorkEstimate, *, as_json: bool) -> None:
+def print_estimate(estimate: WorkEstimate, setup: Sequence[str] = (), *, as_json: bool) -> None:
+    """``setup``: the commands that each worktree is set up by."""
     if as_json:
         print_json(asdict(estimate))
         return
@@ -36,7 +37,8 @@ def print_estimate(estimate: WorkEstimate, *, as_json: bool) -> None:
         rows = [*map(_row, estimate.tasks), _total(estimate)]
         print("\n".join([*table_lines(_COLUMNS, rows, sys.stdout), ""]))
     look = detect_look(sys.stdout)
-    text = "\n".join(_explanation(estimate))
+    told = [f"Each task's worktree is set up by: {clean_line(' && '.join(setup))}"] if setup else []
+    text = "\n".join((*_explanation(estimate), *told))
     print(fold(text, look.width) if look.folds else text)
 
 
