@@ -127,6 +127,16 @@ def test_what_is_not_committed_yet_is_shown_for_the_newest(repository: Repositor
     assert "+changed" in found.patch
 
 
+def test_what_is_not_committed_yet_is_shown_beside_what_is(repository: Repository) -> None:
+    base = repository.commit("base.txt", "base\n", date=1000)
+    made = repository.commit("mine.txt", "mine\n", date=3000)
+    (repository.root / "base.txt").write_text("fixed\n")
+    found = repository.of_run(iteration(1, base, started_at=2000.0), iteration(2, made), newest=True)
+    assert paths(found) == ["mine.txt", "base.txt"]
+    assert [commit.subject for commit in found.commits] == ["change mine.txt"]
+    assert "+fixed" in found.patch
+
+
 def test_reports_are_no_changes_but_nothing_else_hides_behind_their_name(repository: Repository) -> None:
     base = repository.commit("base.txt", "base\n", date=1000)
     for name in ("ralph-report-1.html", "ralph-report-2.md", "ralph-report-3.sh"):

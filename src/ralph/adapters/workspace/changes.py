@@ -11,7 +11,7 @@ from pathlib import Path
 from ralph.adapters.git import Git, Ran
 from ralph.domain.sandbox import own_git
 from ralph.domain.text.masking import mask_text
-from ralph.domain.views.changes import Changes, CommitLine, FileChange
+from ralph.domain.views.changes import Changes, CommitLine, FileChange, combine_changes
 from ralph.domain.views.iterations import IterationView
 from ralph.engine.ports import ProcessRunner
 
@@ -68,11 +68,17 @@ class GitChanges:
         self, iterations: Sequence[IterationView], known: list[int], notes: tuple[str, str], *, newest: bool
     ) -> Changes:
         """``known``: iterations whose commit is known. ``notes``: what to say if there is none, or nothing new."""
+        committed: Changes | None = None
         if known:
             begin, end = await self._begin(iterations, known[0]), await self._end(iterations, known[-1])
-            if begin != end:
-                return await self._between(begin, end)
-        return await self._uncommitted() if newest and self._has_tree else Changes(note=notes[bool(known)])
+            committed = await self._between(begin, end) if begin != end else None
+        if not (newest and self._has_tree):
+            return committed or Changes(note=notes[bool(known)])
+        # Work may be accepted without being committed, also where there were commits before it.
+        uncommitted = await self._uncommitted()
+        if committed is None:
+            return uncommitted
+        return combine_changes([committed, uncommitted]) if uncommitted.files else committed
 
     # --- which commits ---
 
