@@ -7,7 +7,7 @@ import io
 import pytest
 
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.loop.events import IterationStarted, RunEnded, TaskReported
+from ralph.domain.loop.events import IterationStarted, RunEnded, StopRequested, TaskReported
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.views.runs import RunLabel
 from ralph.interfaces.cli.console.live_lines import LiveLines
@@ -35,6 +35,9 @@ def test_each_task_has_its_own_line_until_it_is_reported() -> None:
 
     lines.observe(TaskReported("T-2", "", Outcome.COMPLETED, "done", "merged"), 1.0)
     assert [line.split()[1] for line in lines.lines()] == ["[T-1]", "[T-3]"]
+
+    lines.observe(StopRequested(now=False), 2.0)
+    assert lines.lines()[-1].endswith("stopping after this step")
 
 
 def test_a_task_that_is_accepted_is_merging() -> None:

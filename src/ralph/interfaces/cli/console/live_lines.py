@@ -40,7 +40,8 @@ class LiveLines(StatusLine):
 
     def lines(self) -> list[str]:
         """All that there is to show, cut to the terminal."""
-        own = [super().text()]
+        stopping = f"{self._marks.wait} {self._stopping}" if self._stopping and self._parts else ""
+        own = [super().text() or stopping]
         texts = [text for text in (*(part.text() for part in self._parts.values()), *own) if text]
         room = max(1, self._height() - KEPT)
         if len(texts) > room:
