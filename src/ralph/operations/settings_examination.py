@@ -29,7 +29,8 @@ def examine_trust(standing: Standing, root: Root, environ: Mapping[str, str]) ->
     if of_most.is_trusted:
         text = "`ralph plan run` asks first, because of sandbox.kind; other runs can start"
         return (Finding(Area.SETTINGS, "trust", Health.DOUBTFUL, text, advice),)
-    text = "the project is not trusted: what its settings name was not examined, and no run can start"
+    state = "has changed since you trusted it" if standing.was_trusted else "is not trusted"
+    text = f"the project {state}: what nobody has agreed to was not examined, and no run can start"
     return (Finding(Area.SETTINGS, "trust", Health.BAD, text, advice, needed=True),)
 
 

@@ -108,6 +108,10 @@ class _Ralph(CommandTable):
         # `ralph -p …` means `ralph run -p …`.
         if args and args[0].startswith("-"):
             args = ["run", *args]
+        if args and " " in args[0] and not ctx.resilient_parsing:
+            import shlex
+
+            ctx.fail(f"No such command. To give it as a prompt: ralph run {shlex.quote(args[0])}")
         return super().resolve_command(ctx, args)
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.documents.prompt_source import read_prompt_file
-from ralph.adapters.project_checks import find_checks
 from ralph.adapters.signals.probes import TagProbe
 from ralph.config.loading import Loaded, with_origins
 from ralph.config.root import Root
@@ -88,6 +87,8 @@ class PromptComposition:
         if doubt := self.claim.doubt(self.prompt.read()):
             yield doubt
         if not launch.guardrails:
+            from ralph.adapters.project_checks import find_checks
+
             word = "no guardrails are configured: the agent's word alone decides when the work is done"
             suggested = " ".join(
                 f"--guardrail {shlex.quote(each.command)}"

@@ -72,7 +72,8 @@ def _data(finding: Finding) -> dict[str, object]:
 def _lines(findings: Sequence[Finding], blockers: Sequence[Finding], look: Look) -> Iterator[str]:
     from ralph.domain.text.safe_text import clean_line
     from ralph.domain.views.health import Area, Health
-    from ralph.interfaces.cli.terminal import colors_of, display_width, marks_of
+    from ralph.interfaces.cli.folding import LEAST_ROOM, fold
+    from ralph.interfaces.cli.terminal import colors_of, display_width, is_terminal, marks_of, terminal_width
 
     marks, colors = marks_of(look), colors_of(look)
     signs = {
@@ -83,6 +84,13 @@ def _lines(findings: Sequence[Finding], blockers: Sequence[Finding], look: Look)
     }
     width = max(len(clean_line(finding.name)) for finding in findings)
     sign_width = max(display_width(sign) for sign, _ in signs.values())
+    below = " " * (sign_width + width + 5)
+    room = terminal_width(sys.stdout) - len(below) if is_terminal(sys.stdout) else sys.maxsize
+
+    def under(text: str) -> str:
+        """In its column, also where a narrow terminal breaks it."""
+        return fold(clean_line(text), max(room, LEAST_ROOM)).replace("\n", f"\n{below}")
+
     for area in Area:
         yield f"{colors.bold}{area.capitalize()}{colors.off}"
         for finding in findings:
@@ -92,13 +100,12 @@ def _lines(findings: Sequence[Finding], blockers: Sequence[Finding], look: Look)
             name = clean_line(finding.name).ljust(width)
             configured = " (configured)" if finding.details.get("configured") else ""
             sign += " " * (sign_width - display_width(sign))
-            yield f"  {color}{sign}{colors.off} {name}  {clean_line(finding.text)}{configured}"
-            below = " " * (sign_width + width + 5)
+            yield f"  {color}{sign}{colors.off} {name}  {under(finding.text + configured)}"
             promises = finding.details.get("guarantees")
             for promise in promises if isinstance(promises, list) else ():
-                yield f"{below}{colors.dim}{clean_line(str(promise))}{colors.off}"
+                yield f"{below}{colors.dim}{under(str(promise))}{colors.off}"
             for advice in finding.advice:
-                yield f"{below}{marks.right} {clean_line(advice)}"
+                yield f"{below}{under(f'{marks.right} {advice}')}"
         yield ""
     lacks_agent = any(finding.details.get("missing") for finding in findings)
     if blockers:
