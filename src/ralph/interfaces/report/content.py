@@ -61,9 +61,14 @@ class ReportContent:
             case RunState.INTERRUPTED:
                 return "Interrupted: its process ended before the run did"
             case RunState.RUNNING | RunState.PAUSED:
-                return f"Under way: {run.state.words}"
+                return f"Under way: {run.state.value}"
             case _:
-                return run.state.words.capitalize()
+                return run.state.value.capitalize()
+
+    @property
+    def headline(self) -> str:
+        """The verdict as people read it; JSON keeps the other."""
+        return self.run.state.words.capitalize() if self.run.state is RunState.EXHAUSTED else self.verdict
 
     @property
     def elapsed(self) -> float:

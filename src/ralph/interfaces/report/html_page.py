@@ -59,7 +59,7 @@ def html_report(content: ReportContent) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        f"<title>ralph: run {line(run.id)}: {line(content.verdict)}</title>\n"
+        f"<title>ralph: run {line(run.id)}: {line(content.headline)}</title>\n"
         f"<style>\n{style}</style>\n</head>\n<body>\n"
         + "\n".join(filter(None, body))
         + "\n</body>\n</html>\n"
@@ -91,7 +91,9 @@ def _verdict(content: ReportContent) -> str:
     reason = f": {line(run.reason)}" if run.reason else ""
     caveat = f'<p class="odd">{line(said)}</p>' if (said := caveat_of(run)) else ""
     hint = f'<p class="dim">{line(content.hint)}</p>' if content.hint else ""
-    return f'<p class="verdict"><span class="{kind}">{line(content.verdict)}</span>{reason}</p>{caveat}{hint}'
+    return (
+        f'<p class="verdict"><span class="{kind}">{line(content.headline)}</span>{reason}</p>{caveat}{hint}'
+    )
 
 
 def _facts(content: ReportContent) -> str:

@@ -38,7 +38,7 @@ def markdown_report(content: ReportContent) -> str:
         facts.append(f"proof {run.proof.words}")
     caveat = caveat_of(run)
     parts = [
-        f"## ralph: {plain(content.verdict)}",
+        f"## ralph: {plain(content.headline)}",
         f"**{plain(str(content.label))}**" if str(content.label) else "",
         plain(run.reason),
         f"⚠️ {plain(caveat)}" if caveat else "",

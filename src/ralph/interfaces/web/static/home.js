@@ -21,7 +21,7 @@ export function countOf(run) {
 function budget(run) {
   const { cost, tokens, seconds } = run.limits;
   return [
-    (run.cost !== null || cost) && h("span", {}, run.cost !== null ? spent(run) : "$0", cost && ` of ${money(cost)}`),
+    (run.cost !== null || cost) && h("span", {}, run.cost !== null ? spent(run) : "unknown cost", cost && ` of ${money(cost)}`),
     (run.tokens > 0 || tokens) && h("span", {}, compact(run.tokens), tokens && ` of ${compact(tokens)}`, " tokens"),
     seconds && h("span", {}, h("span", { "data-since": run.startedAt }, duration(Date.now() / 1000 - run.startedAt)), ` of ${duration(seconds)}`),
   ];
