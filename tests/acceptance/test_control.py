@@ -81,7 +81,7 @@ def test_pause_holds_the_run_between_sessions_until_it_is_taken_back(busy: Proje
         busy.ralph("unpause", check=0)
         code, err = ended(process)
     assert code == 0
-    assert "Paused" in err
+    assert "Pausing after the current session" in err
     assert [kind for kind in kinds(busy) if "pause" in kind] == ["run_paused", "run_unpaused"]
 
 
