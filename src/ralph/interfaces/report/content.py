@@ -57,7 +57,7 @@ class ReportContent:
         run = self.run
         match run.state:
             case RunState.COMPLETED if self.concerns:
-                return "Completed, with warnings"
+                return "Completed, with concerns"
             case RunState.INTERRUPTED:
                 return "Interrupted: its process ended before the run did"
             case RunState.RUNNING | RunState.PAUSED:
@@ -68,7 +68,13 @@ class ReportContent:
     @property
     def headline(self) -> str:
         """The verdict as people read it; JSON keeps the other."""
-        return self.run.state.words.capitalize() if self.run.state is RunState.EXHAUSTED else self.verdict
+        match self.run.state:
+            case RunState.EXHAUSTED:
+                return self.run.state.words.capitalize()
+            case RunState.COMPLETED if self.concerns:
+                return f"Completed, with {plural(len(self.concerns), 'warning')}"
+            case _:
+                return self.verdict
 
     @property
     def elapsed(self) -> float:

@@ -133,7 +133,7 @@ class Page(HTMLParser):
 def test_the_page_tells_the_outcome_the_checks_with_receipts_and_the_changes() -> None:
     page = Page(html_report(content(DENIED, ACCEPTED)))
     for found in (
-        "Completed, with warnings",
+        "Completed, with 1 warning",
         "claimed, and proven",
         "2 of 10",
         "$1.25",
@@ -240,7 +240,8 @@ def test_a_run_without_iterations_has_a_report_too() -> None:
 
 def test_markdown_tells_the_same_in_short() -> None:
     text = markdown_report(content(DENIED, ACCEPTED))
-    assert text.startswith("## ralph: Completed, with warnings\n")
+    assert text.startswith("## ralph: Completed, with 1 warning\n")
+    assert json.loads(json_report(content(DENIED, ACCEPTED)))["verdict"] == "Completed, with concerns"
     assert "| 1 | not done yet (claimed done, denied) | ❌ | 1m1s | $1.00 |" in text
     assert "| 2 | accepted | ✅ | 1m1s | $0.25 |" in text
     assert "| `tests` | ✅ passed | 1 of 2 | `make test` |" in text
