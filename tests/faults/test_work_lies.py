@@ -127,7 +127,7 @@ def test_a_lie_is_found_and_told(tasks: TaskProject, command: str, lie: str, tol
     tasks.verified(command)
     tasks.role("coder", lie + " || true")
 
-    said = tasks.work(check=1)
+    said = tasks.work("--verbose", check=1)
 
     assert tasks.shown()["status"] == "failed"
     assert told in tasks.prompt("coder", 2)
@@ -163,7 +163,7 @@ def test_a_lie_that_git_ignores_is_not_in_the_clean_checkout(
     tasks.verified(command)
     tasks.role("coder", f"{lie} || true; touch x.txt")
 
-    said = tasks.work(check=1)
+    said = tasks.work("--verbose", check=1)
 
     assert tasks.shown()["status"] == "failed"
     assert "41 != 42" in tasks.prompt("coder", 2)
@@ -398,7 +398,7 @@ def test_the_user_may_change_other_tasks_meanwhile_and_that_is_told(tasks: TaskP
     tasks.tasks({"id": "T-1", "priority": 1}, {"id": "T-2"}, {"id": "T-3"})
     wait = 'touch "$here/waits"; while [ ! -e "$here/go" ]; do sleep 0.05; done'
     tasks.role("coder", f'echo x > "$RALPH_TASK_ID"; if [ "$RALPH_TASK_ID" = T-1 ]; then {wait}; fi')
-    with running(tasks.project, command="work") as process:
+    with running(tasks.project, "--verbose", command="work") as process:
         wait_for((tasks.programs / "waits").exists, "the first session has begun", 100)
         tasks.project.ralph("task", "edit", "T-2", "--coder-verify-cmd", "test -f T-2", check=0)
         tasks.project.ralph("task", "rm", "T-3", "--yes", check=0)
