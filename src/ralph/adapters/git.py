@@ -167,9 +167,10 @@ class Git:
         most: int = MOST_BYTES,
         stdin: Path | None = None,
         into: Callable[[bytes], None] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Ran:
         """Raises GitFailed unless it succeeds."""
-        ran = await self.run(*arguments, most=most, stdin=stdin, into=into)
+        ran = await self.run(*arguments, most=most, stdin=stdin, into=into, environment=environment)
         if not ran.ok:
             raise self._failure(arguments, ran, hint or self._hint)
         return ran
@@ -222,20 +223,26 @@ class Git:
         """Commit everything that is there; empty if there was nothing to commit."""
         if await self.is_clean():
             return ""
-        add = ("add", "--all", "--", *self.not_own)
-        ran = await self.run(*add)
-        # It fails, having added all the rest, if something is there that is both excluded here and ignored.
-        if not ran.ok and await self._unstaged():
-            raise self._failure(add, ran, REPAIR)
+        await self.add_all()
         if (await self.run("diff", "--cached", "--quiet")).ok:
             return ""
         hint = IDENTITY
         await self.must("commit", "--quiet", "--no-verify", "-m", message, hint=hint)
         return await self.commit_of("HEAD")
 
-    async def _unstaged(self) -> list[str]:
+    async def add_all(self, *, environment: Mapping[str, str] | None = None) -> None:
+        """Everything that is there, to the index; ``environment`` may name another one. Raises GitFailed if something of
+        it cannot be."""
+        add = ("add", "--all", "--", *self.not_own)
+        ran = await self.run(*add, environment=environment)
+        # It fails, having added all the rest, if something is there that is both excluded here and ignored.
+        if not ran.ok and await self._unstaged(environment):
+            raise self._failure(add, ran, REPAIR)
+
+    async def _unstaged(self, environment: Mapping[str, str] | None) -> list[str]:
         which = ("--modified", "--deleted", "--others", "--exclude-standard")
-        return (await self.must("ls-files", *which, "-z", "--", *self.not_own)).names
+        listing = ("ls-files", *which, "-z", "--", *self.not_own)
+        return (await self.must(*listing, environment=environment)).names
 
     async def tracked_diff(self, base: str) -> str:
         """What was changed since ``base`` in files that git knows; the beginning of it if it is huge."""

@@ -124,6 +124,21 @@ def test_what_setup_does_to_the_work_is_undone(main: Path, tmp_path: Path) -> No
     assert (tmp_path / "home" / "a.txt").read_text() == "the user's own\n"
 
 
+def test_work_that_git_cannot_add_is_never_taken_for_the_setups(main: Path) -> None:
+    """A repository without a commit, such as tests make, keeps git from adding anything."""
+    tree = prepare(main).path
+    (tree / "package.json").write_text('{"more": 1}')
+    (tree / "pack" / "a.txt").write_text("work\n")
+    (tree / "new.txt").write_text("work\n")
+    git(tree, "init", "-q", "nested")
+    (tree / "nested" / "b.txt").write_text("work\n")
+
+    prepare(main)
+
+    works = ("pack/a.txt", "new.txt", "nested/b.txt")
+    assert [(tree / name).read_text() for name in works if (tree / name).exists()] == ["work\n"] * 3
+
+
 @pytest.mark.parametrize(
     ("content", "asked"), [("# none\n\n", []), (".env\n# x\n*.key\n", [[".env", "*.key"]])]
 )

@@ -117,7 +117,10 @@ class Preparation:
         baseline = TreeBaseline(self.git.at(path), self.marks.index(path.name))
         try:
             workspace = make_project_folder(path, self.project)
-            await baseline.take()
+            try:
+                await baseline.take()
+            except GitFailed as error:  # nothing was changed yet; it may be what the task left there
+                return f"{path} cannot be set up: {error.message}"
             await self.includes.copy_to(path)
             await self._share(path)
             why = await self._run_setup(workspace, path.name)

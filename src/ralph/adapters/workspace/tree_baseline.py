@@ -28,20 +28,20 @@ class TreeBaseline:
         self._remove(unfinished, unfinished.with_name(f"{unfinished.name}.lock"))
         found = self.git.root / (await self.git.must("rev-parse", "--git-path", "index")).out.rstrip("\n")
         trees.copy(found, unfinished, found.parent, folder)
-        # It fails, having added all the rest, if something is there that is both ours and ignored.
-        await self.git.run("add", "--all", "--", *self.git.not_own, environment=self._variables(unfinished))
+        # What is not in it would be taken for the setup's and removed: work that git cannot add must end this here.
+        await self.git.add_all(environment=self._variables(unfinished))
         trees.move(unfinished, self.index, folder, folder)
 
     async def put_back(self) -> list[str]:
-        """What was changed or deleted since; gives the new files that git does not ignore. Raises OSError."""
+        """What was changed or deleted since; gives the new files that git does not ignore. Raises GitFailed or OSError."""
         own = self._variables(self.index)
         await self.git.run("update-index", "-q", "--refresh", environment=own)
-        changed = await self.git.run("diff-files", "--name-only", "-z", environment=own)
+        changed = await self.git.must("diff-files", "--name-only", "-z", environment=own)
         listing = self.index.with_name(f"{self.index.name}.changed")
         write_private(listing, changed.output)
-        await self.git.run("checkout-index", "--force", "-z", "--stdin", stdin=listing, environment=own)
+        await self.git.must("checkout-index", "--force", "-z", "--stdin", stdin=listing, environment=own)
         listed = ("ls-files", "--others", "--exclude-standard", "-z", "--", *self.git.not_own)
-        new = await self.git.run(*listed, environment=own)
+        new = await self.git.must(*listed, environment=own)
         self._remove(self.index, listing)
         return new.names
 
