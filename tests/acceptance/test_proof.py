@@ -381,6 +381,17 @@ def test_what_the_user_changes_before_a_run_is_resumed_is_the_users(calc: Projec
     assert "tests/test_calc.py" not in told, "no later run blames it on the first"
 
 
+def test_what_another_run_changes_before_a_run_is_resumed_is_not_the_users(calc: Project) -> None:
+    calc.agent([{"say": "looking"}])
+    calc.ralph("run", "-p", PROMPT, "-m", "1", check=1)
+    ((first,),) = calc.rows("SELECT id FROM runs")
+    ran_and_denied(calc)
+    calc.agent(session())
+    told = calc.ralph("resume", first, "-m", "2", check=1).stderr
+    assert "taken as your edit" not in told
+    assert "cannot tell whether a session or you changed tests/test_calc.py" in told
+
+
 @pytest.mark.parametrize("way", ["left by the run", "as found"])
 def test_what_a_run_left_is_not_the_users_unless_they_say_so(calc: Project, way: str) -> None:
     ran_and_denied(calc)

@@ -153,7 +153,7 @@ def test_what_changed_of_the_proof_around_a_kill_is_told_and_denied_until_it_is_
     (project.root / "check.sh").write_text("true")
     project.agent([{"say": DONE}])
     told = project.ralph("resume", "-m", "2", check=1).stderr
-    assert "cannot tell whether its last session or you changed check.sh" in told
+    assert "cannot tell whether a session or you changed check.sh" in told
     project.agent([{"say": DONE}])
     told = project.ralph("resume", "-m", "3", "--as-found", check=0).stderr
     assert "check.sh taken as found" in told

@@ -76,7 +76,7 @@ def program_files_of(launch: Launch, record: Record, environment: Mapping[str, s
             files = now.recalled(record.folder / NOTE)
             if launch.as_found:
                 files = now.as_they_are()
-            elif record.has_ended:
+            elif record.was_left:
                 files = files.with_own_edits(record.folder / LEFT)
             files.keep(record.folder / NOTE)
             return files

@@ -97,7 +97,7 @@ async def take_own_edits(
     from ralph.engine.proof.comparison import follow
 
     protection = await follow(protection_of(kit, commands, store.prefix), store)
-    told = await OwnEdits(store, protection, is_closed and kit.record.has_ended, kit.launch.as_found).take()
+    told = await OwnEdits(store, protection, is_closed and kit.record.was_left, kit.launch.as_found).take()
     return [told] if told else []
 
 

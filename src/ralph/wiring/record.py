@@ -18,7 +18,7 @@ from ralph.adapters.storage.child_runs import ChildRuns, registered_child
 from ralph.adapters.storage.claims import Claims
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
-from ralph.adapters.storage.earlier_runs import interrupted_run
+from ralph.adapters.storage.earlier_runs import has_worked_since, interrupted_run
 from ralph.adapters.storage.elapsed import Elapsed
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_files import mask_prompts, save_flags, save_request
@@ -49,7 +49,9 @@ class Record:
     holds: bool = True  # the workspace; False: it shares that of the run whose agent started it
     state: LoopState = LoopState()
     was_cut: bool = False
-    has_ended: bool = False  # the earlier process of it, so nothing of it was under way since
+    was_left: bool = (
+        False  # it had ended, and no other run left anything here since: what has changed is the user's
+    )
     uncounted: Spend = Spend()
     interrupted: str = ""
 
@@ -117,6 +119,8 @@ def open_record(
 def _take_up(launch: Launch, record: Record, options: Mapping[str, object]) -> Record:
     # Whatever an earlier process of this run could not end; its child runs live on.
     end_run_processes(record.run_id, spared=[child.owner.pid for child in record.children.active()])
+    root = launch.root.workspace
+    is_alone = not has_worked_since(record.database, record.database_file, root, record.run_id)
     taken_up = record.journal.take_up(
         options=options,
         price=pricing(launch.settings),
@@ -132,7 +136,7 @@ def _take_up(launch: Launch, record: Record, options: Mapping[str, object]) -> R
         record,
         state=taken_up.state,
         was_cut=taken_up.was_cut,
-        has_ended=taken_up.has_ended,
+        was_left=taken_up.has_ended and is_alone,
         uncounted=uncounted,
     )
 

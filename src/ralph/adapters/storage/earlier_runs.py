@@ -26,6 +26,8 @@ PROMPTED_RUNS = """SELECT id, root, outcome FROM runs
     ORDER BY started_at DESC, id DESC"""
 RUNS = """SELECT id, root, outcome FROM runs WHERE id <> ? AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC, id DESC"""
+SINCE = """SELECT root, outcome FROM runs WHERE id <> :run AND parent_id NOT IN (SELECT id FROM runs)
+    AND updated_at > (SELECT ended_at FROM runs WHERE id = :run) ORDER BY updated_at DESC"""
 NEWEST = """SELECT id, outcome, json_extract(state, '$.unjudged') IS NOT NULL FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
     ORDER BY started_at DESC, id DESC LIMIT 1"""
 STATES = """SELECT state FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
@@ -70,6 +72,16 @@ def last_unaccepted(database: sqlite3.Connection, path: Path, workspace: Path, *
     )
     run_id, outcome = next(here, ("", Outcome.COMPLETED))
     return "" if outcome == Outcome.COMPLETED else str(run_id)
+
+
+def has_worked_since(database: sqlite3.Connection, path: Path, workspace: Path, run_id: str) -> bool:
+    """Whether another run, not completed, worked in this working tree since this one ended: what it left is not the
+    user's."""
+    with store_errors(path):
+        rows = database.execute(SINCE, {"run": run_id}).fetchall()
+    project = path.parent.parent
+    here = (outcome for root, outcome in rows if is_same_folder(located(root, project), workspace))
+    return next(here, Outcome.COMPLETED) != Outcome.COMPLETED
 
 
 def unaccepted_runs(

@@ -12,7 +12,8 @@ from ralph.domain.proof.protection import Protection
 
 @dataclass(frozen=True, slots=True)
 class OwnEdits:
-    """``is_known``: the run had ended by itself and noted what it left, so whatever differs from that is the user's.
+    """``is_known``: the run had ended by itself and noted what it left, and no other run left anything since, so whatever
+    differs from that is the user's.
     ``as_found``: the user says so of everything."""
 
     store: GitProofStore

@@ -25,8 +25,8 @@ def tell_unknown(paths: Sequence[str]) -> str:
     if not paths:
         return ""
     return (
-        f"the run was cut off, so ralph cannot tell whether its last session or you changed {_names(paths)}: the work is "
-        "compared with what was there before. If you did, stop this run and continue it with `ralph resume --as-found`, "
+        "the run was cut off, or another has worked here since, so ralph cannot tell whether a session or you changed "
+        f"{_names(paths)}: the work is compared with what was there before. If you did, stop this run and continue it with `ralph resume --as-found`, "
         "which takes everything as it is now"
     )
 
