@@ -73,6 +73,20 @@ def undo_of(change: TreeChange) -> str:
         ),
         pytest.param("echo mine > b.py; echo mine > own", "echo 2 > a.py", 1, 0, 1, id="beside the user's"),
         pytest.param("echo mine > own", "echo 2 > a.py; git commit -qam two", 1, 1, 0, id="committed beside"),
+        pytest.param(
+            "echo mine > b.py; echo mine > own",
+            "echo 2 > '*'; echo 2 > ':(top)'",
+            2,
+            0,
+            2,
+            id="named like patterns",
+        ),
+        pytest.param("echo mine > b.py", "git mv a.py z.py", 2, 0, 2, id="moved"),
+        pytest.param("echo mine > own", "git rm -q a.py; echo 2 > d; git add d; rm d", 1, 0, 1, id="staged"),
+        pytest.param("echo mine > own", "echo 2 > d; git add -N d; echo 2 > -f", 2, 0, 2, id="intended"),
+        pytest.param(
+            "true", "git mv sub more; for n in 1 2 3 4 5 6; do echo > n$n; done", 8, 0, 8, id="many staged"
+        ),
     ],
 )
 def test_the_command_to_undo_it_works(

@@ -94,6 +94,7 @@ class GitWorkspace:
             is_ahead=not begun.moved and await self._is_ahead(commit, now.commit),
             uncommitted=len(touched),
             new=len(touched & now.new),
+            staged=len(touched & now.staged),
             named=self._from_here(sorted(touched)[:MOST_NAMED]),
             mixed=sum(path in before for path in touched) + len(undone),
             was_clean=not before,

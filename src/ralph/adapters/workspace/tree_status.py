@@ -12,29 +12,30 @@ from ralph.adapters.git import Git
 
 HEAD = b"# branch.oid "
 READ_BYTES = 1_000_000
-_FIELDS = {b"1 ": 8, b"2 ": 9, b"u ": 10, b"? ": 1}  # before the path, by the kind of entry
+_FIELDS = {b"1 ": 8, b"u ": 10, b"? ": 1}  # before the path, by the kind of entry
+_NOT_STAGED = (b".M", b".D", b".T")
 
 
 @dataclass(frozen=True, slots=True)
 class TreeStatus:
     """``uncommitted``: the digest of each file that differs from the commit, by its path from the top; ``new``: those
-    that git does not know."""
+    that git does not know; ``staged``: those that differ in the index."""
 
     fingerprint: str
     commit: str
     uncommitted: Mapping[str, str]
     new: frozenset[str]
+    staged: frozenset[str]
 
 
 async def read_status(git: Git, top: Path) -> TreeStatus | None:
     """None if git cannot tell. The status names files as seen from ``top``, wherever it is asked."""
-    ran = await git.run(
-        "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", *git.not_own
-    )
+    options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
+    ran = await git.run("status", *options, "--", *git.not_own)
     if not ran.ok:
         return None
     whole = blake2b(digest_size=16)
-    commit, found, new = "", {}, set()
+    commit, found, new, staged = "", {}, set(), set()
     for entry in ran.output.split(b"\0"):
         whole.update(entry + b"\0")
         if entry.startswith(HEAD):
@@ -45,7 +46,10 @@ async def read_status(git: Git, top: Path) -> TreeStatus | None:
             found[path] = blake2b(entry[:2] + content, digest_size=16).hexdigest()
             if entry.startswith(b"? "):
                 new.add(path)
-    return TreeStatus(whole.hexdigest(), commit if commit != "(initial)" else "", found, frozenset(new))
+            elif entry[2:4] not in _NOT_STAGED:
+                staged.add(path)
+    commit = "" if commit == "(initial)" else commit
+    return TreeStatus(whole.hexdigest(), commit, found, frozenset(new), frozenset(staged))
 
 
 def _look(file: Path, top: Path) -> bytes:
@@ -61,6 +65,7 @@ def _look(file: Path, top: Path) -> bytes:
 
 
 def _path(entry: bytes) -> str:
-    """``1 .M N... 100644 100644 100644 <hash> <hash> <path>``, ``? <path>``, or neither."""
-    fields = _FIELDS.get(entry[:2], 0)
+    """``1 .M N... 100644 100644 100644 <hash> <hash> <path>``, ``? <path>``, or neither. A file that is in the index alone
+    is no change of the tree."""
+    fields = _FIELDS.get(entry[:2], 0) if entry[:4] != b"1 AD" else 0
     return entry.split(b" ", fields)[-1].decode(errors="surrogateescape") if fields else ""

@@ -16,6 +16,7 @@ class TreeChange:
     is_ahead: bool = True  # what was there is still part of the branch that is checked out
     uncommitted: int = 0
     new: int = 0  # of those: git does not know them yet
+    staged: int = 0  # of those: they differ in the index, too
     named: tuple[str, ...] = ()  # the uncommitted ones, from the working folder; not all, if there are many
     mixed: int = 0  # the user had uncommitted changes in them before
     was_clean: bool = True  # nothing was uncommitted when the run began

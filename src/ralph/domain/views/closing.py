@@ -113,9 +113,16 @@ class Closing:
             yield f"{self._git} reset --keep {tree.began_with[:SHORT]}"
 
     def _stash(self, tree: TreeChange) -> str | None:
+        """What is deleted in the index cannot be stashed by its name, so the index is cleared of it first."""
         if len(tree.named) == tree.uncommitted <= MOST_PATHS and all(map(str.isprintable, tree.named)):
-            return f"{self._git} stash push -u -- {shlex.join(tree.named)}"
-        return f"{self._git} stash push -u -- . ':!.ralph'" if tree.was_clean else None
+            git = f"{self._git} --literal-pathspecs" if any(map(_is_pattern, tree.named)) else self._git
+            places = shlex.join(tree.named)
+        elif tree.was_clean:
+            git, places = self._git, ". ':!.ralph'"
+        else:
+            return None
+        unstage = f"{git} reset -q -- {places} && " if tree.staged else ""
+        return f"{unstage}{git} stash push -u -- {places}"
 
     def _command_to_resume(self) -> str:
         started, ended = self.started, self.ended
@@ -139,3 +146,8 @@ class Closing:
         """A run that reached its end is resumed only with an option, even if another limit was in the way."""
         maximum, used = self.started.maximum, self.ended.iterations
         return f"-m {maximum if maximum is not None and used < maximum else 2 * max(used, 1)}"
+
+
+def _is_pattern(path: str) -> bool:
+    """Git would take it for more than the file of this name."""
+    return path.startswith(":") or any(sign in path for sign in "*?[\\")

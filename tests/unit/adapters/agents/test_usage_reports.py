@@ -104,6 +104,7 @@ def test_a_usage_of_another_shape_costs_only_the_report() -> None:
         ({"rateLimitType": "five_hour", "utilization": "0.2", "resetsAt": 9}, {}),
         ({"rateLimitType": "overage", "utilization": 0.2, "resetsAt": 9}, {}),
         ({"unifiedWindows": [1], "utilization": {}}, {}),
+        ({"unifiedWindows": {"five_hour": {"utilization": 10**400, "resetsAt": 10**400}}}, {}),
         ({"unifiedWindows": {"five_hour": 1, "seven_day": {"utilization": True, "resetsAt": 9}}}, {}),
     ],
 )

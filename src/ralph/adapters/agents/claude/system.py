@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard
 
@@ -28,6 +27,7 @@ _WINDOWS: Final[Mapping[str, str]] = {
     "seven_day_opus": "week",
     "seven_day_sonnet": "week",
 }
+_LARGEST: Final = 1e15
 
 
 def limit_events(info: LimitInfo) -> Sequence[AgentEvent]:
@@ -55,7 +55,8 @@ def _windows(info: LimitInfo) -> tuple[Window, ...]:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """One to reckon with: an integer may be larger than any float."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
 def system_events(event: SystemLine) -> Sequence[AgentEvent]:
