@@ -376,6 +376,9 @@ def test_what_the_user_changes_before_a_run_is_resumed_is_the_users(calc: Projec
     told = calc.ralph("resume", "-m", "2", check=1).stderr
     assert "tests/test_calc.py changed since the run stopped: taken as your edit" in told
     assert "what proves the work is unchanged" in told
+    assert (
+        "⚠ tests/test_calc.py changed while the run was stopped, and the work was compared with that" in told
+    )
     calc.agent(session(**{"calc.py": RIGHT}))
     told = calc.ralph("run", "-p", PROMPT, "-m", "1", check=0).stderr
     assert "tests/test_calc.py" not in told, "no later run blames it on the first"

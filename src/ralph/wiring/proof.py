@@ -259,6 +259,7 @@ def comparison(
 ) -> ComparisonCheck:
     """Whether what decides the checks is still what it was."""
     from ralph.adapters.files import read_whole
+    from ralph.adapters.workspace.own_edits import taken_before
     from ralph.engine.proof.comparison import ComparisonCheck
 
     loaded = kit.launch.loaded
@@ -282,6 +283,7 @@ def comparison(
         settings_deny=settings_deny,
         changed_programs=changed_programs,
         required=proof.proving.required,
+        taken=taken_before(proof.store),
     )
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ralph.adapters.workspace.proof_store import GitProofStore
-from ralph.domain.proof.own_edits import tell_as_found, tell_taken, tell_unknown
+from ralph.domain.proof.own_edits import tell_as_found, tell_taken, tell_taken_before, tell_unknown
 from ralph.domain.proof.protection import Protection
+
+TAKEN = "taken"
+
+
+def taken_before(store: GitProofStore) -> str:
+    """What to say of a work that is accepted: somebody else than the user may have made an edit that was taken as theirs.
+    It is noted with what the run is compared with, so that no kill loses it."""
+    return tell_taken_before(json.loads(store.recall(TAKEN) or "[]"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +35,22 @@ class OwnEdits:
         store = self.store
         now, changed = await store.differing()
         if self.as_found:
-            bent = self._deciding(sorted(now.differing(store.base)))
+            bent = self._noted(now.differing(store.base))
             await store.remember_base(now)
             return tell_as_found(bent)
         if self.is_known:
+            bent = self._noted(changed)
             await store.remember_base(store.base.putting_back(sorted(changed), now))
-            return tell_taken(self._deciding(sorted(changed)))
+            return tell_taken(bent)
         unknown = changed & now.differing(store.base)
         return tell_unknown([path for path in self._deciding(sorted(unknown)) if not self._is_allowed(path)])
+
+    def _noted(self, paths: Iterable[str]) -> list[str]:
+        bent = self._deciding(sorted(paths))
+        if bent:
+            before = json.loads(self.store.recall(TAKEN) or "[]")
+            self.store.remember(TAKEN, json.dumps(list(dict.fromkeys([*before, *bent]))))
+        return bent
 
     def _deciding(self, paths: Sequence[str]) -> list[str]:
         strict = self.protection.without_exceptions()

@@ -20,6 +20,15 @@ def tell_as_found(paths: Sequence[str]) -> str:
     return f"{_names(paths)} taken as found: the work is compared with that from now on"
 
 
+def tell_taken_before(paths: Sequence[str]) -> str:
+    """With the result; empty: nothing to tell."""
+    return (
+        f"{_names(paths)} changed while the run was stopped, and the work was compared with that"
+        if paths
+        else ""
+    )
+
+
 def tell_unknown(paths: Sequence[str]) -> str:
     """Nobody can tell who changed them."""
     if not paths:

@@ -70,10 +70,12 @@ class ComparisonCheck:
         settings_deny: bool = True,
         changed_programs: Callable[[], Sequence[str]] = tuple,
         required: Sequence[RequiredCommand] = (),
+        taken: str = "",
     ) -> None:
         """``base``: the commit that the work began with, if files can be put back from there. ``settings``: the
         user's, which git may not know, as they were loaded; ``read_settings`` reads them again to report a change.
-        ``changed_programs``: agents' own files that are no longer what they were, also where git does not look."""
+        ``changed_programs``: agents' own files that are no longer what they were, also where git does not look.
+        ``taken``: what was changed while no session was under way, and counts as the user's."""
         self.when = when
         self._read_settings = read_settings
         self._settings = dict(settings or {})
@@ -86,6 +88,7 @@ class ComparisonCheck:
         self._tests = tests
         self._base = base
         self._required = required
+        self._taken = taken
 
     async def run(self, judging: Judging) -> CheckResult:
         try:
@@ -96,7 +99,7 @@ class ComparisonCheck:
             )
         self._changed.pending = found.pending
         allowed = "; ".join(filter(None, (self._allowed(found), tell_written(found.own))))
-        concern = "; ".join(filter(None, (self._concern(found.settings), allowed)))
+        concern = "; ".join(filter(None, (self._concern(found.settings), self._taken, allowed)))
         if denied := found.denied:
             lines = tuple(f"{one.path}: {one.what}" for one in denied[:SHOWN_LINES])
             return CheckResult(
