@@ -147,3 +147,15 @@ def test_removing_a_worktree_keeps_and_removes_nothing_outside(
     run(trees.discard("T-1"))
     assert tree_of(outside) == before
     assert not tree.path.exists()
+
+
+def test_a_tree_that_git_cannot_read_is_kept_and_told(main: Path) -> None:
+    """Its work is merged by then: that must not end as a failure of the task."""
+    trees = trees_of(main)
+    tree = run(trees.open("T-1", start="main"))
+    (tree.path / git(tree.path, "rev-parse", "--git-path", "index")).write_bytes(b"no index")
+
+    removal = run(trees.close(tree, merged_into="main"))
+
+    assert not removal.is_removed
+    assert "index" in removal.why

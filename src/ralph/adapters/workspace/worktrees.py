@@ -105,8 +105,11 @@ class Worktrees:
         path, branch = worktree.path, f"refs/heads/{worktree.branch}"
         place = self._kept / path.name
         kept: tuple[str, ...] = ()
-        if await self._is_worktree(path) and not await self._unmerged(path, merged_into):
-            await self._tear_down(path)
+        try:
+            if await self._is_worktree(path) and not await self._unmerged(path, merged_into):
+                await self._tear_down(path)
+        except GitFailed as error:  # the work is merged, whatever becomes of its tree
+            return Removal(why=error.message, place=place)
         async with self._lock.held():
             if await self._git.commit_of(branch) and not await self._git.is_ancestor(branch, merged_into):
                 return Removal(why=f"{worktree.branch} is not in {merged_into}")
