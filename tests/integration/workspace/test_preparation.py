@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ralph.adapters import trees
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.preparation import Preparation
@@ -122,6 +123,23 @@ def test_what_setup_does_to_the_work_is_undone(main: Path, tmp_path: Path) -> No
     assert git(tree, "status", "--porcelain") == ""
     assert (tree / "pack" / "a.txt").read_text() == "a\n"
     assert (tmp_path / "home" / "a.txt").read_text() == "the user's own\n"
+
+
+def test_what_a_killed_setup_leaves_is_not_work(main: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed while it removes what git does not ignore."""
+
+    def killed(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trees, "remove_tree", killed)
+        with pytest.raises(asyncio.CancelledError):
+            prepare(main, lambda place: (place / "left.txt").write_text("left"))
+    with pytest.raises(SetupFailed, match=r"it leaves left\.txt, which git does not ignore"):
+        prepare(main)
+    tree = prepare(main).path
+    assert not (tree / "left.txt").exists()
+    assert git(tree, "status", "--porcelain") == ""
 
 
 def test_work_that_git_cannot_add_is_never_taken_for_the_setups(main: Path) -> None:

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK
 
-from ralph.adapters import beneath, trees
+from ralph.adapters import beneath
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.repository_lock import lock_folder
 from ralph.adapters.workspace.setup_marks import SetupMarks, place_copy
@@ -125,8 +125,6 @@ class Preparation:
             await self._share(path)
             why = await self._run_setup(workspace, path.name)
             new = await baseline.put_back()
-            for name in new:
-                trees.remove_tree(path / name, path)
         except OSError as error:
             return f"{path} cannot be set up: {error}"
         return why or (f"{self._named}: {not_ignored(new)}" if new else "")

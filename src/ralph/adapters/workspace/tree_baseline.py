@@ -33,7 +33,10 @@ class TreeBaseline:
         trees.move(unfinished, self.index, folder, folder)
 
     async def put_back(self) -> list[str]:
-        """What was changed or deleted since; gives the new files that git does not ignore. Raises GitFailed or OSError."""
+        """What was changed or deleted since, without what is new and not ignored by git: gives the names of that.
+
+        The index goes last: what a kill leaves here is not taken for work. Raises GitFailed or OSError.
+        """
         own = self._variables(self.index)
         await self.git.run("update-index", "-q", "--refresh", environment=own)
         changed = await self.git.must("diff-files", "--name-only", "-z", environment=own)
@@ -42,6 +45,8 @@ class TreeBaseline:
         await self.git.must("checkout-index", "--force", "-z", "--stdin", stdin=listing, environment=own)
         listed = ("ls-files", "--others", "--exclude-standard", "-z", "--", *self.git.not_own)
         new = await self.git.must(*listed, environment=own)
+        for name in new.names:
+            trees.remove_tree(self.git.root / name, self.git.root)
         self._remove(self.index, listing)
         return new.names
 
