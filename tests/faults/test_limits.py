@@ -74,7 +74,7 @@ def test_what_comes_before_the_first_session_ends_too(loop: Loop, act: str) -> N
         assert process.wait(timeout=40) == (1 if more else 130), loop.output()
     assert loop.launches() == 0, loop.output()
     fast.touch()
-    again = loop.ralph(*loop.again(), *(["--max-time", "1000"] if more else []))
+    again = loop.ralph(*loop.again(), "-V", *(["--max-time", "1000"] if more else []))
     assert again.returncode == 0, again.stderr
     assert "planted failing test, at the start (notices" in again.stderr
 

@@ -71,7 +71,7 @@ def prepare(loop: Loop) -> None:
         last = f'[ "$RALPH_ITERATION" -lt {SESSIONS} ] && exit\n'
         if loop.kind == "supervise":
             last = f'[ "$RALPH_ATTEMPT" -lt {SESSIONS - 1} ] && exit\n'
-        loop.agent(f"{STRAY}sleep 0.1\n{last}")
+        loop.agent(f"{STRAY}echo more >> made.txt; sleep 0.1\n{last}")
     # A supervised launch counts even if it was cut off.
     loop.prepare("true", times=SESSIONS + (KILLS if loop.kind == "supervise" else 0))
 
