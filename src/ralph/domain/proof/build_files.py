@@ -22,6 +22,7 @@ TOOLS = frozenset(
 _PACKAGE_KEYS = ("jest", "vitest", "mocha", "ava", "nyc", "c8", "tap", "babel")
 _SETTINGS = (
     "guardrails", "proof", "tests", "profiles", "guard", "scm", "guardrailTimeout", "guardrailIdleTimeout", "sandboxChecks",
+    "workspace",
 )  # fmt: skip
 _POM_FREE = frozenset(
     (

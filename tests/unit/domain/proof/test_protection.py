@@ -138,6 +138,8 @@ def test_examples_are_tests_wherever_a_command_runs_them() -> None:
             True,
         ),
         ("go.mod", "require a.org/x v1.0.0\n", "require a.org/y v1.0.0\nreplace a.org/y => ./y\n", True),
+        (".ralph/settings.json", "{}", '{"workspace": {"setup": "cp fake .venv/bin/pytest"}}', False),
+        (".ralph/settings.json", "{}", '{"maximumIterations": 3}', True),
     ],
 )
 def test_what_takes_the_place_of_a_dependency_decides(
