@@ -194,6 +194,18 @@ def test_markdown_is_drawn_and_brings_nothing_with_it(live: LiveRun, site: Site,
     assert browser.complaints == []
 
 
+LONG = """async () => {
+  const { markdown } = await import("/markdown.js")
+  const words = [...["*a ", "_a ", "**a ", "[a](", "`a``"].map((each) => each.repeat(30000)), `# a${" ".repeat(90000)}b #`]
+  return words.map((each) => markdown(each).textContent.length > 1000)
+}"""
+
+
+def test_no_markdown_takes_long(site: Site, browser: Browser) -> None:
+    browser.goto(site.address)
+    assert browser.run(LONG) == [True] * 6, "bounded by the time that a page is given"
+
+
 def test_an_empty_project_says_how_to_begin_and_a_tab_without_a_token_what_it_needs(
     root: Path, browser: Browser
 ) -> None:

@@ -114,6 +114,37 @@ def test_a_branch_without_what_was_there_is_not_reset(tree: Tree) -> None:
     assert "by hand" in undo_of(change)
 
 
+def test_a_branch_that_was_emptied_is_told(tree: Tree) -> None:
+    change = tree.after("git checkout -q --orphan other; git rm -rfq .")
+    assert (change.files, change.is_ahead) == (3, False)
+    assert "by hand" in undo_of(change)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "rm $BEGINNING; mkdir $BEGINNING",
+        "mkdir ending.json",
+        "python3 -c 'print(\"[\" * 200000)' > $BEGINNING",
+        """echo '{"commit": "--output=written", "uncommitted": {}, "moved": false}' > $BEGINNING""",
+    ],
+)
+def test_notes_that_an_agent_has_spoiled_are_worth_nothing_and_do_nothing(tree: Tree, spoil: str) -> None:
+    asyncio.run(tree.workspace().snapshot())
+    tree.sh(f"echo 2 > a.py; git commit -qam two; cd .git; BEGINNING=beginning.json; {spoil}")
+    change = asyncio.run(tree.workspace().changes())
+    assert change is None or change.files == 1
+    assert not (tree.root / "written").exists()
+
+
+def test_an_agent_does_not_make_its_own_work_the_beginning(tree: Tree) -> None:
+    workspace = tree.workspace()
+    asyncio.run(workspace.snapshot())
+    tree.sh("echo 2 > a.py; rm .git/beginning.json")
+    asyncio.run(workspace.snapshot())
+    assert asyncio.run(workspace.changes()) is None
+
+
 def test_what_the_user_changes_between_two_processes_is_not_the_runs(tree: Tree) -> None:
     tree.after("echo 2 > a.py; echo 2 > b.py")
     tree.sh("echo mine > own; echo mine >> b.py")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +23,7 @@ MOST_NAMED = 20
 MOST_BEGUN = 10_000
 """Uncommitted files whose beginning is noted: where there are more, nobody asks which of them a run has changed."""
 MOST_BYTES = 10_000_000
+_COMMIT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
 MIXED = "mixed"
 """Instead of a digest: both the run and the user have changed the file."""
 
@@ -47,6 +50,7 @@ class GitWorkspace:
         self._root = root
         self._top = top
         self._beginning = beginning
+        self._is_noted = False
 
     async def snapshot(self) -> Snapshot:
         """Empty if git cannot tell: then nothing counts as a lack of progress."""
@@ -112,8 +116,9 @@ class GitWorkspace:
     # --- the beginning ---
 
     def _note(self, status: TreeStatus) -> None:
-        file = self._beginning
-        if file is None or os.path.lexists(file) or len(status.uncommitted) > MOST_BEGUN:
+        file, is_noted = self._beginning, self._is_noted
+        self._is_noted = True  # an agent that removes it does not make its own work the beginning
+        if file is None or is_noted or os.path.lexists(file) or len(status.uncommitted) > MOST_BEGUN:
             return
         self._write(file, Noted(status.commit, dict(status.uncommitted)))
 
@@ -124,30 +129,35 @@ class GitWorkspace:
 
     @staticmethod
     def _write(file: Path, noted: Noted) -> None:
-        beneath.write_atomic(file, json.dumps(asdict(noted)), file.parent)
+        """Or not, if something is in the way: then the end of the run has less to tell."""
+        with suppress(OSError):
+            beneath.write_atomic(file, json.dumps(asdict(noted)), file.parent)
 
     @staticmethod
     def _read(file: Path) -> Noted | None:
         content = beneath.read_whole(file, MOST_BYTES, file.parent)
         try:
             noted = json.loads(content or b"")
-            return Noted(str(noted["commit"]), dict(noted["uncommitted"]), bool(noted["moved"]))
-        except (ValueError, LookupError, TypeError):
+            found = Noted(str(noted["commit"]), dict(noted["uncommitted"]), bool(noted["moved"]))
+        except (ValueError, LookupError, TypeError, RecursionError):
             return None
+        return (
+            found if _COMMIT.fullmatch(found.commit) else None
+        )  # it may be an agent's, and git would take an option
 
     # --- commits since ---
 
     async def _committed(self, begin: str, end: str) -> set[str]:
         if begin == end:
             return set()
-        listing = ("diff", "--no-renames") if begin else ("ls-tree", "-r")
-        commits = (begin, end) if begin else (end,)
+        commits = tuple(filter(None, (begin, end)))  # none: a branch without commits
+        listing = ("diff", "--no-renames") if len(commits) == 2 else ("ls-tree", "-r")
         return set((await self._git.run(*listing, "--name-only", "-z", *commits)).names)
 
     async def _count(self, begin: str, end: str) -> int:
         if begin == end:
             return 0
-        counted = await self._git.run("rev-list", "--count", f"{begin}..{end}" if begin else end)
+        counted = await self._git.run("rev-list", "--count", f"{begin}..{end}" if begin and end else end)
         return int(counted.text) if counted.ok and counted.text.isdecimal() else 0
 
     async def _is_ahead(self, begin: str, end: str) -> bool:

@@ -36,7 +36,7 @@ function blocks(lines, depth) {
     if ((match = FENCE.exec(line))) return fenced(match[1]);
     if ((match = HEADING.exec(line))) {
       at += 1;
-      return h(`h${Math.min(6, match[1].length + 3)}`, {}, inline(match[2].replace(/[ \t]+#+[ \t]*$/, "")));
+      return h(`h${Math.min(6, match[1].length + 3)}`, {}, inline(withoutClosing(match[2])));
     }
     if (RULE.test(line)) {
       at += 1;
@@ -101,6 +101,14 @@ function blocks(lines, depth) {
   }
 }
 
+/** A heading may end with signs as it begins. */
+function withoutClosing(words) {
+  const trimmed = words.trimEnd();
+  let end = trimmed.length;
+  while (trimmed[end - 1] === "#") end -= 1;
+  return end < trimmed.length && /^\s?$/.test(trimmed[end - 1] ?? "") ? trimmed.slice(0, end).trimEnd() : trimmed;
+}
+
 const indentOf = (line) => line.length - line.trimStart().length;
 const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
 
@@ -115,6 +123,7 @@ function belongs(lines, at, indent) {
 /** A line of Markdown, as elements and texts. */
 export function inline(text, depth = 0) {
   const found = [];
+  const open = new Set(); // marks that nothing closes from here on
   let plain = "";
   let at = 0;
   const add = (element, end) => {
@@ -124,7 +133,7 @@ export function inline(text, depth = 0) {
     at = end;
   };
   while (at < text.length) {
-    const special = depth < DEEPEST && spanAt(text, at, depth);
+    const special = depth < DEEPEST && spanAt(text, at, depth, open);
     if (special) {
       add(...special);
     } else {
@@ -137,12 +146,12 @@ export function inline(text, depth = 0) {
 }
 
 /** The element that begins here, and where it ends; null if none does. */
-function spanAt(text, at, depth) {
+function spanAt(text, at, depth, open) {
   const sign = text[at];
   if (sign === "`") return codeAt(text, at);
   if (sign === "[" || (sign === "!" && text[at + 1] === "[")) return linkAt(text, sign === "!" ? at + 1 : at, depth);
   if (sign === "h" && !isWord(text[at - 1])) return addressAt(text, at);
-  if ("*_~".includes(sign)) return emphasisAt(text, at, depth);
+  if ("*_~".includes(sign)) return emphasisAt(text, at, depth, open);
   return null;
 }
 
@@ -162,14 +171,15 @@ function codeAt(text, at) {
   return end < 0 ? null : [h("code", {}, text.slice(at + length, end).trim() || " "), end + length];
 }
 
-function emphasisAt(text, at, depth) {
+function emphasisAt(text, at, depth, open) {
   const mark = TAGS[text.slice(at, at + 2)] ? text.slice(at, at + 2) : text[at];
   const begin = at + mark.length;
-  if (!TAGS[mark] || !/\S/.test(text[begin] ?? "") || ((text[at] === "_" || mark === "*") && isWord(text[at - 1]))) return null;
+  if (!TAGS[mark] || open.has(mark) || !/\S/.test(text[begin] ?? "") || ((text[at] === "_" || mark === "*") && isWord(text[at - 1]))) return null;
   for (let end = text.indexOf(mark, begin + 1); end > 0; end = text.indexOf(mark, end + 1)) {
     const closes = /\S/.test(text[end - 1]) && !(text[at] === "_" && isWord(text[end + mark.length])) && !(mark.length === 1 && text[end + 1] === mark);
     if (closes) return [h(TAGS[mark], {}, inline(text.slice(begin, end), depth + 1)), end + mark.length];
   }
+  open.add(mark);
   return null;
 }
 
