@@ -30,7 +30,9 @@ def include_demands(top: Path) -> tuple[Demand, ...]:
     """A repository brings its file along: which of their ignored files agents see is the user's to say."""
     patterns = _patterns(read_includes(top))
     return (
-        (Demand("copies into worktrees what git ignores and fits", patterns, FILE, FILE),) if patterns else ()
+        (Demand("copies into worktrees the ignored files that match", patterns, FILE, FILE),)
+        if patterns
+        else ()
     )
 
 

@@ -72,7 +72,7 @@ def retry_hint(over: Sequence[Task]) -> str:
         return ""
     names = " ".join(task.id for task in over[:5])
     more = f" (and {len(over) - 5} more)" if len(over) > 5 else ""
-    return f"`ralph task retry {names}`{more}, then `ralph work`: alone it does not try again what failed or was cancelled"
+    return f"`ralph task retry {names}`{more}, then `ralph work`, which by itself does not retry what failed or was cancelled"
 
 
 def outcome_of(
