@@ -809,7 +809,7 @@ def test_a_plan_on_another_branch_is_not_the_one_that_was_agreed_to(clone: Path)
     assert "is not trusted" in ralph(clone, "plan", "run", *AGENT).stderr
 
 
-def test_the_commands_of_a_file_of_tasks_are_asked_about(clone: Path) -> None:
+def test_the_commands_of_tasks_and_what_their_worktrees_get_are_asked_about(clone: Path) -> None:
     (clone / "tasks.yaml").write_text(
         "tasks:\n"
         "- id: T-1\n"
@@ -827,6 +827,16 @@ def test_the_commands_of_a_file_of_tasks_are_asked_about(clone: Path) -> None:
     assert (ran.returncode, has_run(clone)) == (2, False)
     assert "runs ./evil" in ran.stderr
     assert ralph(clone, "trust", "--yes").returncode == 0
+    settings(clone, {"workspace": {"teardown": "true", "setup": "./evil", "share": ["deps"]}})
+    ran = ralph(clone, "work", "--agent", "true", "-m", "1")
+    assert (ran.returncode, has_run(clone)) == (2, False)
+    assert ".ralph/settings.json runs in every new worktree ./evil, and 2 more" in ran.stderr
+    settings(clone, {})
+    (clone / ".worktreeinclude").write_text(".env\n")
+    ran = ralph(clone, "work", "--agent", "true", "-m", "1")
+    assert (ran.returncode, has_run(clone)) == (2, False)
+    assert ".worktreeinclude copies into worktrees what git ignores and fits .env" in ran.stderr
+    (clone / ".worktreeinclude").unlink()
     assert "not trusted" not in ralph(clone, "work", "--agent", "true", "-m", "1").stderr
 
 

@@ -62,11 +62,12 @@ def _of_value(
             below = _object(_object(base).get(name))
             yield from _of_entry(kind.kind, entry, below, (*path, name), project)
     elif isinstance(kind, ListOf) and isinstance(kind.kind, Table) and isinstance(value, list):
-        known = base if isinstance(base, list) else []
-        for index, entry in enumerate(value):
+        known = [kind.kind.full(entry) for entry in base] if isinstance(base, list) else []
+        wanted = [kind.kind.full(entry) for entry in value]
+        for index, entry in enumerate(wanted):
             if entry not in known:
                 yield from _of_entry(kind.kind, entry, {}, (*path, index), project)
-        if not all(entry in value for entry in known):
+        if not all(entry in wanted for entry in known):
             yield _demand(setting, f"{len(value)} of its own", path, project, whole)
     elif not _is_free(setting, value, base, has_base=has_base):
         yield _demand(setting, value, path, project, whole)

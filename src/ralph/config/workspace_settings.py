@@ -57,7 +57,7 @@ class WorkspaceSettings:
         (),
         "Run once in every new worktree, before any agent: a shell command, or a list of them. If one fails, `ralph work`"
         " cannot run (exit code 4).",
-        means="sets up worktrees by running",
+        means="runs in every new worktree",
     )
     share: tuple[str, ...] = setting(
         ListOf(Inside(filled=True), of="paths"),
@@ -70,7 +70,7 @@ class WorkspaceSettings:
         ShellLines(),
         (),
         "Run in a worktree before it is removed, for at most a minute: a shell command, or a list of them.",
-        means="clears up worktrees by running",
+        means="runs, before a worktree is removed,",
     )
     allow: tuple[str, ...] = setting(
         ListOf(Host(), of="hosts"),

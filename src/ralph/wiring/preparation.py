@@ -10,7 +10,7 @@ from ralph.adapters.git import Git
 from ralph.adapters.workspace.ignored_files import is_program
 from ralph.adapters.workspace.integration import PLACE, place_of
 from ralph.adapters.workspace.preparation import Preparation
-from ralph.adapters.workspace.worktree_includes import WorktreeIncludes, read_includes
+from ralph.adapters.workspace.worktree_includes import WorktreeIncludes, agreed_includes
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.config.root import git_top
 from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
@@ -36,7 +36,7 @@ def preparation_of(kit: Kit, git: Git, worktrees: Worktrees, folder: str) -> Pre
         git=git.at(top),
         worktrees=worktrees,
         marks=worktrees.marks,
-        includes=WorktreeIncludes(git.at(top), read_includes(top), worktrees.marks),
+        includes=WorktreeIncludes(git.at(top), agreed_includes(kit.launch.demands), worktrees.marks),
         share=own.share,
         setup=own.setup,
         run=run,

@@ -15,7 +15,7 @@ from ralph.adapters import trees
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.preparation import Preparation
-from ralph.adapters.workspace.worktree_includes import WorktreeIncludes, include_demands, read_includes
+from ralph.adapters.workspace.worktree_includes import WorktreeIncludes, agreed_includes, include_demands
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.domain.proof.required_command import CommandVerdict
 from ralph.engine.tasks.ports import Worktree
@@ -60,7 +60,7 @@ def prepare(main: Path, setup: Setup = lambda _: None, *, share: tuple[str, ...]
             git=tool.at(main),
             worktrees=worktrees,
             marks=worktrees.marks,
-            includes=WorktreeIncludes(tool.at(main), read_includes(main), worktrees.marks),
+            includes=WorktreeIncludes(tool.at(main), agreed_includes(include_demands(main)), worktrees.marks),
             share=share,
             setup=("setup",),
             run=run,
@@ -163,6 +163,15 @@ def test_work_that_git_cannot_add_is_never_taken_for_the_setups(main: Path) -> N
 def test_a_list_of_ignored_files_needs_trust(tmp_path: Path, content: str, asked: list[list[str]]) -> None:
     (tmp_path / ".worktreeinclude").write_text(content)
     assert [demand.value for demand in include_demands(tmp_path)] == asked
+
+
+def test_what_the_user_was_shown_of_the_list_is_obeyed_and_no_more(tmp_path: Path) -> None:
+    """Git would take the one for a file whose name begins with a blank; and who can write the file may do so at any time."""
+    (tmp_path / ".worktreeinclude").write_bytes(b"\xef\xbb\xbf# x\n #a\n.env \r\n  *.key\n")
+    (asked,) = include_demands(tmp_path)
+    (tmp_path / ".worktreeinclude").write_text("*\n")
+    shown = [".env", "*.key"]
+    assert (asked.value, agreed_includes([asked])) == (shown, b".env\n*.key\n")
 
 
 def test_a_list_behind_a_link_is_not_read(tmp_path: Path) -> None:

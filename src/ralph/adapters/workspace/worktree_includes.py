@@ -6,6 +6,7 @@ matches and git ignores it; none that git tracks, no link, and nothing over what
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +21,11 @@ FILE = ".worktreeinclude"
 MOST_BYTES = 100_000
 
 
-def read_includes(top: Path) -> bytes:
-    """Empty: there are none."""
-    found = beneath.read_whole(top / FILE, MOST_BYTES, top) or b""
-    return found if _patterns(found) else b""
-
-
 def include_demands(top: Path) -> tuple[Demand, ...]:
     """A repository brings its file along: which of their ignored files agents see is the user's to say."""
-    patterns = _patterns(read_includes(top))
+    content = beneath.read_whole(top / FILE, MOST_BYTES, top) or b""
+    lines = (line.strip() for line in content.decode("utf-8-sig", errors="replace").splitlines())
+    patterns = [line for line in lines if line and not line.startswith("#")]
     return (
         (Demand("copies into worktrees the ignored files that match", patterns, FILE, FILE),)
         if patterns
@@ -36,14 +33,16 @@ def include_demands(top: Path) -> tuple[Demand, ...]:
     )
 
 
-def _patterns(content: bytes) -> list[str]:
-    lines = (line.strip() for line in content.decode(errors="replace").splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+def agreed_includes(demands: Iterable[Demand]) -> bytes:
+    """What the user was shown: neither what the file got meanwhile, nor what git would read otherwise than they did."""
+    found = [one.value for one in demands if one.source == FILE]
+    patterns = [str(line) for value in found if isinstance(value, list) for line in value]
+    return "".join(f"{line}\n" for line in patterns).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class WorktreeIncludes:
-    """``content``: of the file, as it was when the run began."""
+    """``content``: what the user agreed to of the file, one pattern a line."""
 
     git: Git  # at the top of the user's checkout
     content: bytes
