@@ -835,7 +835,7 @@ def test_the_commands_of_tasks_and_what_their_worktrees_get_are_asked_about(clon
     (clone / ".worktreeinclude").write_text(".env\n")
     ran = ralph(clone, "work", "--agent", "true", "-m", "1")
     assert (ran.returncode, has_run(clone)) == (2, False)
-    assert ".worktreeinclude copies into worktrees what git ignores and fits .env" in ran.stderr
+    assert ".worktreeinclude copies into worktrees the ignored files that match .env" in ran.stderr
     (clone / ".worktreeinclude").unlink()
     assert "not trusted" not in ralph(clone, "work", "--agent", "true", "-m", "1").stderr
 

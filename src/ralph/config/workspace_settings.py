@@ -58,6 +58,7 @@ class WorkspaceSettings:
         "Run once in every new worktree, before any agent: a shell command, or a list of them. If one fails, `ralph work`"
         " cannot run (exit code 4).",
         means="runs in every new worktree",
+        says={"": "runs nothing in new worktrees"},
     )
     share: tuple[str, ...] = setting(
         ListOf(Inside(filled=True), of="paths"),
@@ -71,6 +72,7 @@ class WorkspaceSettings:
         (),
         "Run in a worktree before it is removed, for at most a minute: a shell command, or a list of them.",
         means="runs, before a worktree is removed,",
+        says={"": "runs nothing before a worktree is removed"},
     )
     allow: tuple[str, ...] = setting(
         ListOf(Host(), of="hosts"),
