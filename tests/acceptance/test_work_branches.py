@@ -39,7 +39,7 @@ def test_work_on_a_branch_without_the_tasks_own_commits_goes_back_to_the_coder(t
     assert {"f.txt", "first.txt"} <= tasks.files()
 
 
-def test_a_worktree_that_lost_its_git_does_not_reach_the_users(tasks: TaskProject) -> None:
+def test_a_worktree_that_lost_its_git_fails_its_task_and_does_not_reach_the_users(tasks: TaskProject) -> None:
     tasks.settings(roles={"coder": {"maxIterations": 2}})
     tasks.role("coder", "echo x > f.txt; rm -f .git; git add -A; git commit -qm mine; git checkout -q -b own")
     tasks.verified("test -f f.txt")
@@ -52,7 +52,14 @@ def test_a_worktree_that_lost_its_git_does_not_reach_the_users(tasks: TaskProjec
     assert tasks.git("symbolic-ref", "--short", "HEAD") == "main"
     assert tasks.git("rev-parse", "HEAD") == before
     assert tasks.git("diff", "--cached", "--name-only") == "mine.txt"
-    assert tasks.shown()["status"] == "failed"
+    failed = tasks.shown()
+    assert failed["status"] == "failed"
+    assert "its .git is gone" in failed["reason"]
+    assert failed["iteration"] == 1  # another session could not repair it
+    tasks.role("coder", "echo x > f.txt")
+    tasks.project.ralph("task", "retry", "T-1", check=0)
+    tasks.work(check=0)
+    assert "f.txt" in tasks.files()
 
 
 def test_the_lock_of_a_git_that_was_killed_is_no_obstacle(tasks: TaskProject) -> None:

@@ -31,7 +31,10 @@ from ralph.errors import RalphError
 Save = Callable[[LoopState], LoopState]
 """Puts on record where the run stands; gives the state with the time that the run has taken."""
 
-LOST = "its files are still there; bring .git back from a backup or another clone before you continue"
+LOST = (
+    "its files are still there; before you continue, bring .git back from a backup or another clone, "
+    "or that of a worktree with `git worktree repair`"
+)
 PROMPT_SHOWN = 200
 """Characters of the prompt that the event carries; the file has all of it."""
 
@@ -149,7 +152,7 @@ async def _judge(
     if control.stopping:
         return evidence, _interrupted(), state
     if loss := parts.loss():
-        return evidence, Stop(Outcome.FAILED, loss, LOST), state
+        return evidence, Stop(Outcome.FAILED, loss, LOST, is_final=True), state
 
     signals: list[Signal] = []
     for probe in parts.probes:

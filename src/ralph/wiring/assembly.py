@@ -205,8 +205,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             advisers=[*advisers, *composed.advisers],
             workspace=composed.workspace,
             tree_change=tree.changes if tree is not None else not_known,
-            # The .git of a task's worktree is a mark that is made again: its history is elsewhere.
-            loss=tree.loss if tree is not None and not launch.parent_id else no_loss,
+            loss=tree.loss if tree is not None else no_loss,
             state=kit.state,
             pace=composed.pace,
             is_due=composed.is_due,

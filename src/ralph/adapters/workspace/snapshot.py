@@ -49,6 +49,7 @@ class GitWorkspace:
         self._git = Git(root, runner, seconds=SECONDS)
         self._root = root
         self._top = top
+        self._is_linked = (top / ".git").is_file()  # to the repository that has its commits
         self._beginning = beginning
         self._is_noted = False
 
@@ -108,6 +109,8 @@ class GitWorkspace:
         """What the user must know at once: it was there when the run began. Empty: it still is."""
         if os.path.lexists(self._top / ".git"):
             return ""
+        if self._is_linked:
+            return f"the worktree {self._top} lost its repository during the run: its .git is gone"
         return f"the git repository of {self._top} was removed during the run: its .git is gone, and with it its history"
 
     def _from_here(self, paths: Iterable[str]) -> tuple[str, ...]:

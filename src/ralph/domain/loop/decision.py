@@ -94,11 +94,12 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The run ends here."""
+    """The run ends here. ``is_final``: the session did that, so its assignment fails with it."""
 
     outcome: Outcome
     reason: str
     hint: str = ""
+    is_final: bool = False
     kind: ClassVar[DecisionKind] = DecisionKind.STOP
 
 

@@ -52,11 +52,16 @@ class Pipeline:
             if position + 1 == len(self.roles):
                 return replace(item, status=self.finished, stage="", used=0, accepted_commit=commit)
             return replace(item, stage=self.roles[position + 1], used=0)
-        why = f"{step.role}: {reason}"
-        item = replace(item, remarks=(*item.remarks, why))
         if position == 0 or item.rejections >= self.max_rejections:
-            return replace(item, status=TaskStatus.FAILED, stage=step.role, reason=why)
+            return self.fail(item, step, reason=reason)
+        item = replace(item, remarks=(*item.remarks, f"{step.role}: {reason}"))
         return replace(item, stage=self.roles[0], used=0, rejections=item.rejections + 1)
+
+    def fail(self, item: Task, step: Step, *, reason: str) -> Task:
+        """Nobody can continue it as it is, whichever role it was."""
+        why = f"{step.role}: {reason}"
+        remarks = (*item.remarks, why)
+        return replace(item, status=TaskStatus.FAILED, stage=step.role, reason=why, remarks=remarks)
 
 
 # --- the merge of accepted work ---

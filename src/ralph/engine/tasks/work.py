@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ralph.domain.loop.assignment import Assignment, Drained, Offer
-from ralph.domain.loop.decision import Accept, Continue, Decision, GiveUp
+from ralph.domain.loop.decision import Accept, Continue, Decision, GiveUp, Stop
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.history import why_not
@@ -73,6 +73,9 @@ class TaskWork:
                 if evidence is None and self._failing:  # the next one must know what to fix
                     why = f"{why}; last: {self._failing}"
                 after = self._pipeline.advance(after, step, accepted=False, reason=why)
+            case Stop(reason=reason, is_final=True):
+                decision = GiveUp(reason)
+                after = self._pipeline.fail(after, step, reason=reason)
             case Continue():
                 pass
             case _:
