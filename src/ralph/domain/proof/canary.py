@@ -18,6 +18,7 @@ from ralph.domain.proof.planting.python import plant_python
 from ralph.domain.proof.planting.rust import plant_rust
 from ralph.domain.proof.protection import FOREIGN
 from ralph.domain.proof.required_command import RequiredCommand
+from ralph.domain.proof.chosen_tests import chooses_tests
 from ralph.domain.proof.tests_ran import names_runner
 
 PLANTERS: tuple[Planter, ...] = (plant_python, plant_javascript, plant_go, plant_rust, plant_java)
@@ -108,7 +109,8 @@ def probed_by(
 ) -> dict[str, Sighting]:
     """Which commands must show a canary at the claim, by their labels, and what each did with one at the start.
 
-    ``sighted``: empty if nothing could be planted yet. ``passing``: those that pass without one.
+    ``sighted``: empty if nothing could be planted yet. ``passing``: those that pass without one. A test runner that fails
+    anyway must show one when the work is done, unless its command chooses tests: what is planted may never be chosen.
     """
     found = {
         label: sighting
@@ -116,7 +118,8 @@ def probed_by(
         if shows(sighting, passed_without=label in passing)
     }
     for each in required:
-        if names_runner(each.command) and sighted.get(each.label, RED).failed:
+        can_show = names_runner(each.command) and not chooses_tests(each.command)
+        if can_show and sighted.get(each.label, RED).failed:
             found.setdefault(each.label, RED)
     return found
 
