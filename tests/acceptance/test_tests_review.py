@@ -216,7 +216,7 @@ def test_an_answer_that_cannot_be_read_is_not_called_a_no(shop: Project) -> None
 
     assert "nobody confirmed that the task demands these changes" in said
     assert "does not demand these changes" not in said
-    assert "allow it with --allow-test-changes FILE" in said
+    assert "allow it with --allow-test-changes tests/" in said
 
 
 @pytest.mark.parametrize(("proof", "is_asked"), [("guarded", False), ("strict", True)])

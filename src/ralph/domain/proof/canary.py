@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from ralph.domain.proof.chosen_tests import chooses_tests
 from ralph.domain.proof.planting.go import plant_go
 from ralph.domain.proof.planting.ground import Ground, Planted, Planter, Words
 from ralph.domain.proof.planting.java import plant_java
@@ -18,7 +19,6 @@ from ralph.domain.proof.planting.python import plant_python
 from ralph.domain.proof.planting.rust import plant_rust
 from ralph.domain.proof.protection import FOREIGN
 from ralph.domain.proof.required_command import RequiredCommand
-from ralph.domain.proof.chosen_tests import chooses_tests
 from ralph.domain.proof.tests_ran import names_runner
 
 PLANTERS: tuple[Planter, ...] = (plant_python, plant_javascript, plant_go, plant_rust, plant_java)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from ralph.domain.proof.makefiles import is_makefile
 from ralph.domain.proof.protection import Guard, Protection, is_found_alike, is_test
 
 SHOWN = 20
+NAMED = 3
+"""As many as a line on the screen has room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,9 @@ def way_back(base: str) -> str:
 def way_out(found: Sequence[Finding]) -> str:
     """How a person allows it, in a line for the screen."""
     setting = ", or with `tests` in the settings" if found and all(one.is_test for one in found) else ""
-    return f"if the task demands it, allow it with --allow-test-changes FILE{setting}"
+    files = dict.fromkeys(one.path for one in found)
+    named = [f"--allow-test-changes {shlex.quote(path)}" for path in files] if 0 < len(files) <= NAMED else []
+    return f"if the task demands it, allow it with {' '.join(named) or '--allow-test-changes FILE'}{setting}"
 
 
 def summary(found: Sequence[Finding], extended: Sequence[str]) -> str:

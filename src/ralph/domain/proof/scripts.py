@@ -23,6 +23,17 @@ _SAYS_CHECK = re.compile(r"(?i)test|check|verif|valid|lint|spec|smoke|accept|e2e
 _FOLDERS = re.compile(r"(?:^|/)(?:scripts?|ci|\.ci|tools?|bin|hack|dev)/")
 _SHELL = re.compile(r"\.(?:sh|bash|zsh|ps1)$|(?:^|/)(?:gradlew|mvnw)$")
 _SHELL_TEXT = re.compile(r"\A#!.*\b(?:ba|da|z|k)?sh\b")
+_NO_SCRIPT = frozenset(("-c", "-m", "-e", "-p", "--eval", "-"))
+_LOOKS_ONLY = {
+    "sh": "-n",
+    "bash": "-n",
+    "dash": "-n",
+    "zsh": "-n",
+    "ksh": "-n",
+    "node": "--check",
+    "php": "-l",
+}
+"""Options by which an interpreter reads a script without running it: it is what is checked, not what checks."""
 _VARIABLE = re.compile(r"^(?:\$\{?\w+\}?|\$\(.*\)|`.*`)/")
 _PACKAGE_SCRIPT = re.compile(
     r"\b(?:npm|pnpm|yarn|bun)\s+(?:-\S+\s+)*(?:(?:run-script|run)\s+(?:-\S+\s+)*)?([\w:.-]+)"
@@ -292,7 +303,7 @@ def _script(words: list[str]) -> str:
     program, *rest = words
     if _INTERPRETERS.fullmatch(program) and not program.startswith("./"):
         for word in rest:
-            if word in ("-c", "-m", "-e", "-p", "--eval", "-"):
+            if word in _NO_SCRIPT or word == _LOOKS_ONLY.get(program.rsplit("/", 1)[-1]):
                 return ""
             if not word.startswith("-"):
                 return word if _decides(word) else ""

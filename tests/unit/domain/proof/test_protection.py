@@ -202,6 +202,8 @@ def test_no_pattern_breaks_it(pattern: str, path: str) -> None:
         ("../check.sh", set()),
         ("echo 'unclosed", set()),
         ("", set()),
+        ("sh -n hello.sh && bash -n ./build.sh; node --check scripts/a.js", set()),
+        ("sh -n hello.sh; sh hello.sh", {"hello.sh"}),
     ],
 )
 def test_scripts_that_verify_are_found_in_commands(command: str, expected: set[str]) -> None:
