@@ -398,6 +398,11 @@ def test_the_marker_names_the_run_and_what_was_uncommitted_before_it(plan: PlanR
     assert marker["runId"] == plan.runs()[0]
     assert marker["uncommittedBefore"] == ["my notes.txt"]
     assert marker["iterationMode"] == "implement"
+
+    plan.project.git("checkout", "-q", "main")
+    (root / "other.txt").write_text("a person's own")
+    refused = plan.project.ralph("resume", "-m", "2", check=REFUSED).stderr
+    assert f"put them away (git stash -u); then `ralph resume {plan.runs()[0]}`" in refused
     assert marker["preIterationSnapshot"]["A"]["reviewStatus"] is None
 
 

@@ -284,7 +284,7 @@ class PlanComposition:
         branch = await git.branch()
         wanted = self._wanted_branch(kit, memory)
         told: list[str] = []
-        in_the_way = await _in_the_way(git, branch, wanted, can_stay=not kit.launch.resumes)
+        in_the_way = await _in_the_way(git, branch, wanted, resumes=kit.launch.resumes)
         if in_the_way is None and wanted not in ("", branch):
             told, branch = await self._go(git, branch, wanted, files)
         unjudged = memory.trusted.tree if memory is not None and memory.is_unjudged else None
@@ -319,15 +319,15 @@ class PlanComposition:
         return [] if exists else [f"branch {wanted} was made from {where}"], wanted
 
 
-async def _in_the_way(git: Git, branch: str, wanted: str, *, can_stay: bool) -> UsageError | None:
-    """What keeps a run from its branch; also if it is to stay where no branch is."""
+async def _in_the_way(git: Git, branch: str, wanted: str, *, resumes: str) -> UsageError | None:
+    """What keeps a run from its branch; also if it is to stay where no branch is. ``resumes``: the run, unless it is new."""
     if wanted in ("", branch):
-        if branch or not can_stay:
+        if branch or resumes:
             return None
         message = "no branch is checked out here (detached HEAD): what is committed would belong to none"
         return UsageError(message, hint="make one with `git switch -c NAME`")
     where = branch or "the detached HEAD"
-    otherwise = f", or give --stay to work on {where}" if can_stay else "; then `ralph resume` again"
+    otherwise = f"; then `ralph resume {resumes}`" if resumes else f", or give --stay to work on {where}"
     if not await git.commit_of("HEAD"):
         message = f"there is no commit yet, so the plan's branch {wanted} cannot be made"
         return UsageError(message, hint=f"make the first one (git add -A && git commit){otherwise}")
