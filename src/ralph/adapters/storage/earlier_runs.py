@@ -27,6 +27,7 @@ PROMPTED_RUNS = """SELECT id, root, outcome FROM runs
 RUNS = """SELECT id, root, outcome FROM runs WHERE id <> ? AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC, id DESC"""
 SINCE = """SELECT root, outcome FROM runs WHERE id <> :run AND parent_id NOT IN (SELECT id FROM runs)
+    AND EXISTS (SELECT 1 FROM iterations WHERE run_id = runs.id)
     AND updated_at > (SELECT ended_at FROM runs WHERE id = :run) ORDER BY updated_at DESC"""
 NEWEST = """SELECT id, outcome, json_extract(state, '$.unjudged') IS NOT NULL FROM runs WHERE profile = 'verified' AND json_extract(options, '$.task') = ?
     ORDER BY started_at DESC, id DESC LIMIT 1"""
