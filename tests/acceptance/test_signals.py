@@ -48,7 +48,7 @@ def test_a_terminal_that_is_closed_ends_the_run_and_is_the_reason(project: Proje
     assert project.rows("SELECT outcome, reason FROM runs") == [("cancelled", "the terminal was closed")]
     assert "the terminal was closed" in project.ralph("status").stdout
     again = project.ralph("resume", check=0)
-    assert "which is cancelled (the terminal was closed)" in again.stderr
+    assert "(cancelled: the terminal was closed)" in again.stderr
 
 
 def test_the_second_signal_ends_the_whole_tree_now(project: Project, tmp_path: Path) -> None:

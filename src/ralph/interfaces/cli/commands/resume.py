@@ -27,7 +27,8 @@ A run that reached a limit can be resumed with a new one, which counts from the 
 allows is added to what the run was given before.
 
 What you changed of the tests and checks since the run stopped is yours, and is what the work is compared with from then on.
-If the run was killed, ralph cannot tell your changes from those of its last session: --as-found says that all of it is yours.
+If the run was killed, or another one that was not accepted has worked here since, ralph cannot tell your changes from those
+of a session: --as-found says that all of it is yours.
 
 \b
 Examples:
@@ -70,10 +71,9 @@ def command(
     root = find_root(Path.cwd(), project_dir)
     resumed = prepare_resume(root, run, iterations=max_iterations, flags=given_settings(), as_found=as_found)
     if run is None and resumed.run.state is not RunState.INTERRUPTED:
-        why = f" ({resumed.run.reason})" if resumed.run.reason else ""
-        print(
-            f"ralph: resuming run {resumed.run.id}, which is {resumed.run.state.words}{why}", file=sys.stderr
-        )
+        found = resumed.run
+        state = ": ".join(filter(None, (found.state.words, found.reason)))
+        print(f"ralph: resuming run {found.id} ({state})", file=sys.stderr)
     for difference in resumed.changed:
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
     result = run_on_console(resumed.launch, verbose=verbose, json_lines=as_json)
