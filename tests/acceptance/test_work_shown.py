@@ -110,7 +110,10 @@ def test_a_verification_that_failed_is_told_with_its_reason(tasks: TaskProject) 
     tasks.settings(stages=["coder", "tester"], maxRejections=1, roles={"tester": {"maxIterations": 2}})
     tasks.task(
         coder={"verification_method": "string_match"},
-        tester={"verification_method": "external", "verification_config": {"command": "exit 3"}},
+        tester={
+            "verification_method": "external",
+            "verification_config": {"command": "echo not yet; exit 3"},
+        },
     )
 
     told = tasks.work(check=1)
@@ -119,3 +122,10 @@ def test_a_verification_that_failed_is_told_with_its_reason(tasks: TaskProject) 
     assert why in tasks.project.ralph("task", "show", "T-1", check=0).stdout
     assert f"tester: limit of 2 iterations reached; last: {why}" in tasks.prompt("coder", 2)
     assert f"tester: limit of 2 iterations reached; last: {why}" in told
+    assert "still failing: external `echo not yet; exit 3` (Command exited with 3, expected 0)" in told
+    assert "[T-1]   ⎿  not yet\n" in told
+
+    logs = tasks.project.ralph("logs", "T-1", check=0).stdout
+    assert logs.rstrip().endswith("To continue: `ralph task retry T-1`, then `ralph work`")
+    assert f"its work so far: see `git -C {tasks.root / '.ralph' / 'worktrees' / 'T-1'} status`" in logs
+    assert "stash" not in logs

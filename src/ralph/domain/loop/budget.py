@@ -75,9 +75,8 @@ class Budget:
         """Why no further launch is allowed, or None."""
         spend = state.spend
         if self.iterations is not None and state.iteration >= self.iterations:
-            still = f"; still failing: {', '.join(state.failing)}" if state.failing else ""
-            still = f"; {UNCLAIMED}" if state.green else still
-            return f"maximum iterations reached ({self.iterations}){still}"
+            unclaimed = f"; {UNCLAIMED}" if state.green else ""
+            return f"maximum iterations reached ({self.iterations}){unclaimed or _still_failing(state)}"
         if self.cost_usd is not None and spend.cost_usd is not None and spend.cost_usd >= self.cost_usd:
             return f"budget reached: ${spend.cost_usd:.2f} of ${self.cost_usd:.2f}"
         if self.tokens is not None and spend.usage.total >= self.tokens:
@@ -90,11 +89,15 @@ class Budget:
         if state.green:
             return f"{UNCLAIMED}, and {state.standstill} iterations in a row changed nothing"
         what = "changed nothing" if state.unchanged >= state.repeated else "failed in the same way"
-        return f"stuck: {state.standstill} iterations in a row {what}"
+        return f"stuck: {state.standstill} iterations in a row {what}{_still_failing(state)}"
 
     def hint(self, state: LoopState) -> str:
         """What a person can do about a limit that was reached; empty: whatever continues a run."""
         return "look at the changes: if they are what you wanted, the work is done" if state.green else ""
+
+
+def _still_failing(state: LoopState) -> str:
+    return f"; still failing: {', '.join(state.failing)}" if state.failing else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,10 @@ from enum import StrEnum
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Hindrance, Spend, most_lasting
+from ralph.domain.tasks.completion import VerificationMethod
+
+COMMAND_CHARS = 60
+"""Shown of the command of a check that has no name of its own."""
 
 _PASSING = re.compile(
     r"(?P<path>/[^\s'\"]+)"  # handled by itself: only temporary ones differ each time
@@ -48,6 +52,15 @@ class CheckResult:
     concern: str = ""  # what the user should know even if it passed
     contains: int = 0  # checks that passed as parts of it, each with a result of its own
     hindrance: Hindrance | None = None  # it errored because whoever should judge could not
+
+    @property
+    def words(self) -> str:
+        """What people call it: "external" alone would not say what it ran."""
+        shown, *more = self.command.strip().splitlines() or [""]
+        if self.name != VerificationMethod.EXTERNAL or not shown:
+            return self.name
+        is_long = more or len(shown) > COMMAND_CHARS
+        return f"{self.name} `{shown[:COMMAND_CHARS]}{' …' if is_long else ''}`"
 
     @property
     def holds(self) -> bool:
@@ -117,7 +130,7 @@ class Evidence:
     @property
     def failing(self) -> tuple[str, ...]:
         """The checks that failed; a skipped one says nothing."""
-        return tuple(result.name for result in self._failed)
+        return tuple(result.words for result in self._failed)
 
     @property
     def _failed(self) -> list[CheckResult]:

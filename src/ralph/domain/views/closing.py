@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted
 from ralph.domain.loop.tree_change import TreeChange
+from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
 from ralph.domain.text.figures import duration, plural, totals
 
 SHORT = 10
@@ -31,16 +32,19 @@ def closing_figures(ended: RunEnded) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
     """``allows``: changes of what proves the work were denied, which a person may allow. ``place``: the working folder,
-    if whoever reads this is somewhere else."""
+    if whoever reads this is somewhere else. ``task``: what a part of `ralph work` worked on, as it is now."""
 
     started: RunStarted
     ended: RunEnded
     allows: bool = False
     place: str = ""
+    task: Task | None = None
 
     @property
     def lines(self) -> list[str]:
         """What changed, then what to do next, a line each."""
+        if self.task is not None:
+            return [*self._worktree(self.task), self.look, *self._continue(self.task)]
         return [line for line in (self.changed, self.look, self.resume, self.undo) if line]
 
     @property
@@ -61,7 +65,8 @@ class Closing:
 
     @property
     def look(self) -> str:
-        run = f" {self.started.run_id}" if self.started.resumed else ""  # another one may be the newest
+        is_newest = self.task is None and not self.started.resumed
+        run = "" if is_newest else f" {self.started.run_id}"
         return f"To look: `ralph report{run} --open{self._there}`"
 
     @property
@@ -95,6 +100,17 @@ class Closing:
     @property
     def _git(self) -> str:
         return f"git -C {shlex.quote(self.place)}" if self.place else "git"
+
+    def _worktree(self, task: Task) -> Iterator[str]:
+        """Nothing of it is in the user's checkout, and once merged it is gone."""
+        if task.status is not TaskStatus.DONE:
+            yield f"its work so far: see `git -C {shlex.quote(self.started.root)} status`"
+
+    def _continue(self, task: Task) -> Iterator[str]:
+        if can_be_reopened(task):
+            yield f"To continue: `ralph task retry {task.id}{self._there}`, then `ralph work{self._there}`"
+        elif task.status is not TaskStatus.DONE:
+            yield f"To continue: `ralph work{self._there}`"
 
     def _how_to_see(self, tree: TreeChange) -> str:
         since = f" {tree.began_with[:SHORT]}" if tree.commits and tree.began_with else ""

@@ -93,6 +93,11 @@ def test_a_clock_that_goes_back_gives_no_time_back() -> None:
         (Budget(seconds=60), LoopState(seconds=60.0), "time is over: 60 s"),
         (Budget(stuck_after=3), LoopState(unchanged=3), "stuck: 3 iterations in a row changed nothing"),
         (Budget(stuck_after=3), LoopState(repeated=3), "stuck: 3 iterations in a row failed in the same way"),
+        (
+            Budget(stuck_after=3),
+            LoopState(unchanged=3, failing=("lint", "external `make test`")),
+            "stuck: 3 iterations in a row changed nothing; still failing: lint, external `make test`",
+        ),
         (Budget(stuck_after=0), LoopState(unchanged=99), None),
         (Budget(stuck_after=0), LoopState(unchanged=99, green=99), None),
         (Budget(stuck_after=5), LoopState(unchanged=2, green=9), None),

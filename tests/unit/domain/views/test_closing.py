@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ralph.domain.loop.budget import Budget
@@ -10,6 +12,7 @@ from ralph.domain.loop.events import RunEnded, RunStarted
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.loop.tree_change import TreeChange
+from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.views.closing import Closing, closing_figures
 
 BEFORE = "0123456789abcdef0123456789abcdef01234567"
@@ -154,3 +157,25 @@ def test_commands_name_the_place_and_the_run_where_they_must() -> None:
 def test_the_figures_tell_of_claims_that_were_denied() -> None:
     ended = RunEnded(Outcome.COMPLETED, "", 3, Spend(0.5), 6.0, denied=2)
     assert closing_figures(ended) == "iterations: 3, cost: $0.50, time: 6.0s, claims denied: 2"
+
+
+@pytest.mark.parametrize(
+    ("status", "worktree", "advice"),
+    [
+        (TaskStatus.FAILED, True, "To continue: `ralph task retry T-1`, then `ralph work`"),
+        (TaskStatus.OPEN, True, "To continue: `ralph work`"),
+        (TaskStatus.ACCEPTED, True, "To continue: `ralph work`"),
+        (TaskStatus.DONE, False, ""),
+    ],
+)
+def test_a_part_of_work_says_what_fits_its_task_and_its_worktree(
+    status: TaskStatus, worktree: bool, advice: str
+) -> None:
+    tree = TreeChange(began_with=BEFORE, files=1, uncommitted=1, named=("app.py",), was_clean=True)
+    whole = closing(Outcome.EXHAUSTED, profile="verified", tree=tree)
+    lines = replace(whole, task=Task(id="T-1", title="Add", status=status)).lines
+
+    assert ("its work so far: see `git -C /work status`" in lines) == worktree
+    assert [line for line in lines if "continue" in line] == [advice] * bool(advice)
+    assert "To look: `ralph report r1 --open`" in lines
+    assert not any("stash" in line for line in lines), "there is nothing to undo in the user's checkout"

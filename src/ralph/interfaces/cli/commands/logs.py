@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +19,12 @@ from ralph.domain.loop.events import RunStarted
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.runs import LAST, RunLabel, RunState, reason_of
-from ralph.errors import UsageError
+from ralph.errors import RalphError, UsageError
 from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.domain.loop.events import LoopEvent
+    from ralph.domain.tasks.task import Task
     from ralph.domain.views.runs import RunView
     from ralph.interfaces.cli.console.outlet import Outlet
     from ralph.operations.runs.read import RunRecord
@@ -73,7 +75,7 @@ def _print_events(
     from ralph.interfaces.cli.console.outlet import Outlet
 
     outlet = Outlet(sys.stdout)
-    page = _Page(outlet, record.state_folder.parent, as_json=as_json)
+    page = _Page(outlet, record.state_folder, task=view.task, as_json=as_json)
     seen: dict[str, int] = {}
     for _ in _looks(record, view, follow=follow):
         parts = [(view.id, RunLabel()), *record.tasks_of(view.id)]
@@ -107,13 +109,16 @@ def no_iteration(record: RunRecord, view: RunView, iteration: int) -> UsageError
 
 
 class _Page:
-    """Renders into memory and prints in chunks: a log may hold a million small lines."""
+    """Renders into memory and prints in chunks: a log may hold a million small lines.
 
-    def __init__(self, outlet: Outlet, root: Path, *, as_json: bool) -> None:
+    ``task``: what the run itself worked on, if it is a part that is shown alone.
+    """
+
+    def __init__(self, outlet: Outlet, folder: Path, *, task: str, as_json: bool) -> None:
         self._outlet = outlet
         self._buffer = io.StringIO()
         self._as_json = as_json
-        self._root = root
+        self._folder, self._task = folder, task
         self._shows: dict[str, Listener] = {}
         self._said: set[str] = set()
 
@@ -132,7 +137,7 @@ class _Page:
             from ralph.interfaces.cli.console.json_lines import JsonLines
 
             return JsonLines(self._buffer, **({"task": label.task} if label.task else {}))
-        return _console(self._buffer, self._root, label, self._said)
+        return _console(self._buffer, self._folder, label, self._said, task=self._task)
 
     def print(self) -> None:
         text = self._buffer.getvalue()
@@ -146,7 +151,7 @@ class _Page:
             self._outlet.write(text)
 
 
-def _console(out: io.StringIO, root: Path, label: RunLabel, said: set[str]) -> Listener:
+def _console(out: io.StringIO, folder: Path, label: RunLabel, said: set[str], *, task: str) -> Listener:
     """Both streams of a run go to stdout: here all of it is data."""
     from ralph.config.loading import inspect
     from ralph.config.schema import OutputSettings
@@ -154,14 +159,30 @@ def _console(out: io.StringIO, root: Path, label: RunLabel, said: set[str]) -> L
     from ralph.interfaces.cli.terminal import look_for
 
     # Settings that are wrong today must not hide what happened yesterday.
-    settings = inspect(root, environ=os.environ).settings
+    settings = inspect(folder.parent, environ=os.environ).settings
     output = settings.output if settings is not None else OutputSettings()
     look = look_for(sys.stdout, output)
     if label.task:
         from ralph.interfaces.cli.console.parts import console_of_part
 
         return console_of_part(label, out, out, look, verbose=False, said=said)
-    return Console(out, out, look, verbose=False, stream_agent_output=True)
+    return Console(
+        out,
+        out,
+        look,
+        verbose=False,
+        stream_agent_output=True,
+        task=lambda: _task(folder, task) if task else None,
+    )
+
+
+def _task(folder: Path, task_id: str) -> Task | None:
+    """None: it was removed since."""
+    from ralph.operations.tasks import find_tasks
+
+    with suppress(RalphError):
+        return find_tasks(folder, [task_id])[0]
+    return None
 
 
 def _looks(record: RunRecord, view: RunView, *, follow: bool) -> Iterator[None]:

@@ -55,6 +55,7 @@ from ralph.interfaces.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from ralph.domain.tasks.task import Task
     from ralph.interfaces.cli.console.status_line import StatusLine
     from ralph.interfaces.cli.console.task_table import TaskTable
 
@@ -88,7 +89,8 @@ class Console:
     ``json_lines``: stdout belongs to ``JsonLines``, so the agent's words are not printed. ``out_look``: if ``out`` is
     not the same terminal as ``err``. ``status`` gets every event and is erased before each line. ``is_part``: the run
     that it belongs to says how to continue. ``margin``: columns that ``err`` puts before each line.
-    ``place``: the working folder, if that is not where ralph was started.
+    ``place``: the working folder, if that is not where ralph was started. ``task``: what a part that is shown
+    alone worked on, as it is when it is asked for.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Console:
         is_part: bool = False,
         margin: int = 0,
         place: str = "",
+        task: Callable[[], Task | None] = lambda: None,
     ) -> None:
         self._is_part = is_part
         self._out = Outlet(out)
@@ -113,6 +116,7 @@ class Console:
         self._terminal = err
         self._margin = margin
         self._place = place
+        self._task = task
         self._one_screen = same_place(out, err)
         self._look = look
         self._verbose = verbose
@@ -514,7 +518,13 @@ class Console:
         notes = (note for note in (caveat, *event.concerns) if note and note not in in_table)
         lines += ["   " + self._odd(clean_line(note)) for note in notes]
         if started is not None:
-            end = Closing(started=started, ended=event, allows=self._is_proof_changed, place=self._place)
+            end = Closing(
+                started=started,
+                ended=event,
+                allows=self._is_proof_changed,
+                place=self._place,
+                task=self._task(),
+            )
             lines += [self._dim(f"   {clean_line(line)}") for line in end.lines]
         if event.hint:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]

@@ -104,5 +104,4 @@ class TaskLines(Console):
                 line = self._bad(text)
             case _:
                 line = self._odd(text, self._marks.again)
-        logs = [one.log_file for one in failing if one.log_file]
-        return [line, *(f"   log: {clean_line(log)}" for log in logs)]
+        return [line, *(trace for one in failing for trace in self._traces(one))]
