@@ -30,7 +30,7 @@ def test_stop_lets_the_session_finish_and_the_run_exits_130(busy: Project) -> No
         code, err = ended(process)
     assert "stopping after the current step" in said.stderr
     assert code == 130
-    assert "Received signal, shutting down..." in err
+    assert "Stopping, as asked from elsewhere..." in err
     assert busy.rows("SELECT outcome FROM runs") == [("cancelled",)]
 
 

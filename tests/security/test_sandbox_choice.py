@@ -50,8 +50,8 @@ def test_auto_says_why_stronger_ones_were_passed_over(stand_ins: StandIns) -> No
     stand_ins.install("sbx", "srt")
     stand_ins.answer((["ls"], 1, "", "not signed in\n"))
     assert choose(stand_ins, "auto").why == (
-        "sandbox srt: the strongest that works here (sbx: sbx does not work: not signed in; try `sbx login`; "
-        "bwrap: bwrap is not installed (package bubblewrap); container: neither podman nor docker is installed)"
+        "sandbox srt: the strongest that works here (sbx does not work: not signed in; try `sbx login`; "
+        "bwrap is not installed (package bubblewrap); container: neither podman nor docker is installed)"
         "; what it promises was not examined from inside"
     )
 
@@ -59,7 +59,7 @@ def test_auto_says_why_stronger_ones_were_passed_over(stand_ins: StandIns) -> No
 def test_auto_without_any_goes_on_and_says_so(stand_ins: StandIns) -> None:
     chosen = choose(stand_ins, "auto")
     assert chosen.sandbox is None
-    assert chosen.why.startswith("no sandbox: none works here (sbx: sbx is not installed")
+    assert chosen.why.startswith("no sandbox: none works here (sbx of Docker Sandboxes is not installed")
     assert chosen.guarantees.lines()[0] == "writes: not confined"
 
 
@@ -83,7 +83,9 @@ def test_one_that_cannot_be_opened_is_refused_if_none_is_left(stand_ins: StandIn
 
 
 def test_a_bare_flag_without_any_is_an_error_with_what_to_do(stand_ins: StandIns) -> None:
-    with pytest.raises(AgentUnavailable, match="no sandbox works here: sbx: sbx is not installed") as caught:
+    with pytest.raises(
+        AgentUnavailable, match="no sandbox works here: sbx of Docker Sandboxes is not installed"
+    ) as caught:
         choose(stand_ins, STRONGEST)
     assert "install bubblewrap" in caught.value.hint
     assert caught.value.exit_code == 4
@@ -92,7 +94,7 @@ def test_a_bare_flag_without_any_is_an_error_with_what_to_do(stand_ins: StandIns
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("sbx", "the sandbox sbx cannot be used: sbx is not installed"),
+        ("sbx", "the sandbox sbx cannot be used: sbx of Docker Sandboxes is not installed"),
         ("bwrap", "the sandbox bwrap cannot be used: bwrap is not installed"),
         ("container", "the sandbox container cannot be used: neither podman nor docker"),
         ("srt", "the sandbox srt cannot be used: srt is not installed"),

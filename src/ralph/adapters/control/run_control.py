@@ -72,9 +72,9 @@ class RunControl(StopToken):
         match asked:
             case "stop":
                 # A second stop from outside does not mean "now": that is a request of its own.
-                publish(StopRequested(now=self.request() if not self.stopping else False))
+                publish(StopRequested(now=self.request() if not self.stopping else False, elsewhere=True))
             case "stop_now":
-                publish(StopRequested(now=self.request(now=True)))
+                publish(StopRequested(now=self.request(now=True), elsewhere=True))
             case "pause" if not self.stopping:
                 self._go_on.clear()
                 publish(RunPaused())

@@ -94,7 +94,7 @@ async def _open_strongest(
                 passed_over = f" ({'; '.join(troubles)})" if troubles else ""
                 why = f"sandbox {row.kind}: the strongest that works here{passed_over}{_examined(sandbox)}"
                 return Choice(sandbox, why)
-        troubles.append(f"{row.kind}: {trouble}")
+        troubles.append(trouble if trouble.startswith(f"{row.kind} ") else f"{row.kind}: {trouble}")
     if not may_go_without:
         message = f"no sandbox works here: {'; '.join(troubles)}"
         raise AgentUnavailable(message, hint=hint)

@@ -42,7 +42,7 @@ async def trouble(site: Site, runner: ProcessRunner) -> str:
     """Why it cannot be used here; empty if it can."""
     program = site.own.find("sbx")
     if program is None:
-        return "sbx is not installed (Docker Sandboxes)"
+        return "sbx of Docker Sandboxes is not installed"
     code, _, complaint = await ask(runner, program, "ls", "--json")
     if code != 0:
         return f"sbx does not work: {complaint.splitlines()[-1] if complaint else code}; try `sbx login`"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ralph.domain.loop.session_report import Spend
+from ralph.domain.proof.layer_names import check_list
 
 if TYPE_CHECKING:
     from ralph.domain.loop.state import LoopState
@@ -97,7 +98,7 @@ class Budget:
 
 
 def _still_failing(state: LoopState) -> str:
-    return f"; still failing: {', '.join(state.failing)}" if state.failing else ""
+    return f"; still failing: {check_list(state.failing)}" if state.failing else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.evidence import Evidence, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obstacle, Transient
+from ralph.domain.proof.layer_names import check_list
 from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import whole_duration
 
@@ -259,7 +260,7 @@ def _why_accepted(evidence: Evidence, demand: Acceptance) -> str:
 
 def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules, promise: str) -> str:
     if evidence.failing and demand is not Acceptance.CLAIM:
-        failing = ", ".join(evidence.failing)
+        failing = check_list(evidence.failing)
         done = evidence.claim(Claim.DONE)
         return f"{done.words}, but still failing: {failing}" if done is not None else f"failing: {failing}"
     if evidence.report.ending is Ending.TIMED_OUT:

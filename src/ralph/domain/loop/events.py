@@ -196,9 +196,11 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """The user asked it to end: after this step, or ``now``."""
+    """The user asked it to end: after this step, or ``now``. ``elsewhere``: not by a signal, but from another terminal or
+    screen."""
 
     now: bool
+    elsewhere: bool = False
     kind: str = field(default="stop_requested", init=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -32,3 +33,8 @@ _WORDS = {
 def check_words(name: str) -> str:
     """What people read for the name of a check; the record and `--json` have the name."""
     return _WORDS.get(name, name)
+
+
+def check_list(names: Iterable[str]) -> str:
+    """Several of them, in a sentence."""
+    return ", ".join(map(check_words, names))

@@ -90,8 +90,9 @@ class Closing:
         steps = list(self._steps_back(tree))
         if None in steps:
             return f"To undo: by hand; the commit before the run is {commit}"
-        stashed = ", which the stash keeps" if tree.uncommitted else ""
-        return f"To undo, back to {commit}{stashed}: `{' && '.join(filter(None, steps))}`"
+        back = "brings back what was uncommitted" if tree.commits else "brings it back"
+        stashed = f" (`{self._git} stash pop` {back})" if tree.uncommitted else ""
+        return f"To undo: `{' && '.join(filter(None, steps))}`{stashed}"
 
     @property
     def _there(self) -> str:

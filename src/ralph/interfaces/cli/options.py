@@ -499,8 +499,10 @@ def agent_flags_of(
     if agent is not None or agent_flags:
         flags.append((("agent", "flags"), [*kept, *agent_flags], "--agent-flag"))
     if guardrails:
-        added = [{"command": guardrail} for guardrail in guardrails]
-        flags.append((("guardrails",), [*_list(values, "guardrails"), *added], "--guardrail"))
+        before = _list(values, "guardrails")
+        known = [one.get("command") if isinstance(one, Mapping) else one for one in before]
+        added = [{"command": one} for one in dict.fromkeys(guardrails) if one not in known]
+        flags.append((("guardrails",), [*before, *added], "--guardrail"))
     return flags
 
 

@@ -88,6 +88,12 @@ def test_a_failed_check_tells_the_next_prompt() -> None:
     assert decision == Continue("the agent said DONE, but still failing: tests", (Feedback("red"),))
 
 
+def test_a_failed_layer_is_called_what_people_read_everywhere() -> None:
+    layer = CheckResult("protection", Verdict.FAILED)
+    decision = decide(evidence(DONE, layer), Rules(), now=NOW)
+    assert decision == Continue("the agent said DONE, but still failing: tests and scripts left alone", ())
+
+
 @pytest.mark.parametrize(
     ("report", "rules", "troubles", "expected"),
     [

@@ -84,8 +84,8 @@ def test_a_clock_that_goes_back_gives_no_time_back() -> None:
         (Budget(iterations=2), LoopState(iteration=2), "maximum iterations reached (2)"),
         (
             Budget(iterations=2),
-            LoopState(iteration=2, failing=("lint", "test")),
-            "maximum iterations reached (2); still failing: lint, test",
+            LoopState(iteration=2, failing=("lint", "canary")),
+            "maximum iterations reached (2); still failing: lint, planted failing test",
         ),
         (Budget(cost_usd=1.0), LoopState(spend=Spend(cost_usd=1.5)), "budget reached: $1.50 of $1.00"),
         (Budget(cost_usd=1.0), LoopState(), None),

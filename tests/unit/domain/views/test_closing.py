@@ -96,12 +96,12 @@ def test_the_options_to_continue_raise_every_limit_that_is_reached(
         (
             TreeChange(began_with=BEFORE, files=1, uncommitted=1, named=("a b.py",)),
             "1 file changed, uncommitted: see `git diff`",
-            "To undo, back to 0123456789, which the stash keeps: `git stash push -u -- 'a b.py'`",
+            "To undo: `git stash push -u -- 'a b.py'` (`git stash pop` brings it back)",
         ),
         (
             TreeChange(began_with=BEFORE, files=9, uncommitted=9, new=9, named=("a.py",)),
             "9 files changed, uncommitted: see `git status`",
-            "To undo, back to 0123456789, which the stash keeps: `git stash push -u -- . ':!.ralph'`",
+            "To undo: `git stash push -u -- . ':!.ralph'` (`git stash pop` brings it back)",
         ),
         (
             TreeChange(began_with=BEFORE, files=9, uncommitted=9, named=("a.py",), was_clean=False),
@@ -116,14 +116,14 @@ def test_the_options_to_continue_raise_every_limit_that_is_reached(
         (
             TreeChange(began_with=BEFORE, files=3, commits=2),
             "3 files changed, in 2 commits: see `git diff 0123456789`",
-            "To undo, back to 0123456789: `git reset --keep 0123456789`",
+            "To undo: `git reset --keep 0123456789`",
         ),
         (
             TreeChange(began_with=BEFORE, files=3, commits=1, uncommitted=1, new=1, named=("new.py",)),
             "3 files changed, in 1 commit, 1 of them uncommitted: see `git diff 0123456789` and `git status`",
             (
-                "To undo, back to 0123456789, which the stash keeps: "
-                "`git stash push -u -- new.py && git reset --keep 0123456789`"
+                "To undo: `git stash push -u -- new.py && git reset --keep 0123456789` "
+                "(`git stash pop` brings back what was uncommitted)"
             ),
         ),
         (
@@ -150,7 +150,7 @@ def test_commands_name_the_place_and_the_run_where_they_must() -> None:
         "1 file changed, uncommitted: see `git -C '/my work' diff`",
         "To look: `ralph report r1 --open --project-dir '/my work'`",
         "To continue: `ralph resume --project-dir '/my work'`",
-        "To undo, back to 0123456789, which the stash keeps: `git -C '/my work' stash push -u -- a.py`",
+        "To undo: `git -C '/my work' stash push -u -- a.py` (`git -C '/my work' stash pop` brings it back)",
     ]
 
 

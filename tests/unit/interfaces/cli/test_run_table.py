@@ -43,7 +43,7 @@ def test_a_pipe_gets_every_column_whole() -> None:
     assert head.split() == (
         ["run", "state", "iteration", "spent", "last", "check", "active", "profile", "agent", "why"]
     )
-    for said in ("exhausted", "10/10", "$1.50, 12.3K tokens", "failed: unit tests", "1m ago", RUN.reason):
+    for said in ("limit reached", "10/10", "$1.50, 12.3K tokens", "failed: unit tests", "1m ago", RUN.reason):
         assert said in first
     assert "x" * 80 in second
     assert "y" * 200 in second
@@ -61,7 +61,7 @@ def test_the_least_important_columns_give_way_first() -> None:
     assert "agent" not in table(RUN, width=110)[0]
     narrow = table(RUN, width=60)
     assert "profile" not in narrow[0]
-    assert "20250101-120000-ab12  exhausted" in narrow[1]
+    assert "20250101-120000-ab12  limit reached" in narrow[1]
     assert "limit of 10" in narrow[1]
 
 
@@ -89,7 +89,7 @@ def test_stored_text_cannot_take_over_the_terminal() -> None:
 def test_colour_marks_the_state_only() -> None:
     line = table(RUN, look=replace(PLAIN, color=True))[1]
     assert line.count("\x1b[31m") == 1
-    assert "  \x1b[31mexhausted\x1b[0m  " in line
+    assert "  \x1b[31mlimit reached\x1b[0m  " in line
 
 
 def test_a_live_run_that_waits_says_how_long_and_for_what() -> None:

@@ -167,7 +167,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
             },
         ),
         (PauseBegan("limit", 5.0), {"type": "pause_began", "reason": "limit", "until": 5.0}),
-        (StopRequested(True), {"type": "stop_requested", "now": True}),
+        (StopRequested(True), {"type": "stop_requested", "now": True, "elsewhere": False}),
         (Warned("é\n"), {"type": "warned", "message": "é\n", "mild": False}),
         (
             RunEnded(Outcome.EXHAUSTED, "why", 3, SPEND, 9.0, ("c",), "h"),

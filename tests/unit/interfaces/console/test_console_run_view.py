@@ -299,6 +299,14 @@ GOLDEN = [
         id="stop",
     ),
     pytest.param(
+        StopRequested(False, elsewhere=True),
+        "Stopping, as asked from elsewhere...\n"
+        "   The current step finishes first; Ctrl-C here, or `ralph stop --now`, ends it now.\n",
+        "Stopping, as asked from elsewhere...\n"
+        "   The current step finishes first; Ctrl-C here, or `ralph stop --now`, ends it now.\n",
+        id="stop from elsewhere",
+    ),
+    pytest.param(
         StopRequested(True),
         "Second signal: ending the agent now...\n",
         "Second signal: ending the agent now...\n",

@@ -97,7 +97,7 @@ def _show(runs: Sequence[Removable]) -> None:
     now = time.time()
     columns = [Column(title) for title in ("run", "state", "active", "files", "size")]
     rows = [
-        (run.id, run.state.value, age(now - run.active_at), str(files), _bytes(size))
+        (run.id, run.state.words, age(now - run.active_at), str(files), _bytes(size))
         for run, files, size in runs
     ]
     print("\n".join(table_lines(columns, rows, sys.stdout)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
-from ralph.domain.proof.layer_names import LAYER_NAMES
+from ralph.domain.proof.layer_names import LAYER_NAMES, check_words
 from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import compact, duration, money, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
@@ -150,7 +150,7 @@ def _run_lines(view: RunView, look: Look) -> list[str]:
         f"  {clean_line(dot.join(facts))}",
         f"  root {clean_line(view.root)}",
         *proof,
-        f"  {view.state.value}{f': {clean_line(reason)}' if reason else ''}",
+        f"  {view.state.words}{f': {clean_line(reason)}' if reason else ''}",
         f"  started {_moment(view.started_at)}, last active {_moment(view.active_at)}",
     ]
     return lines + [f"  concern: {clean_line(concern)}" for concern in view.concerns]
@@ -219,7 +219,7 @@ class IterationText:
         return lines
 
     def _check(self, check: CheckResult) -> list[str]:
-        name = clean_line(check.name or check.command)
+        name = clean_line(check_words(check.name) or check.command)
         facts = [duration(check.seconds)]
         if check.exit_code is not None:
             facts.insert(0, f"exit {check.exit_code}")

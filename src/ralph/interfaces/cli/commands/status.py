@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import age, compact, money, plural
 from ralph.domain.views.runs import RunState, RunView, caveat_of, reason_of
 from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
@@ -52,7 +53,7 @@ running      a session or its checks are under way
 paused       by `ralph pause`; `ralph unpause` continues it
 waiting      for a limit to reset; or ended because something outside must happen first
 interrupted  its process died before the run ended; `ralph resume` continues it
-completed, exhausted, cancelled, failed: how it ended
+completed, limit reached, cancelled, failed: how it ended
 
 \b
 Examples:
@@ -133,12 +134,12 @@ def _table(runs: list[RunView], count: int) -> str:
 def row_of(run: RunView, now: float) -> tuple[Cell | str, ...]:
     return (
         run.id,
-        Cell(run.state.value, _COLOR_OF[run.state]),
+        Cell(run.state.words, _COLOR_OF[run.state]),
         f"{run.task} {run.role}".rstrip() if run.task else "",
         run.title,
         str(run.iteration) if run.maximum is None else f"{run.iteration}/{run.maximum}",
         _spent(run),
-        "" if run.last_check is None else f"{run.last_check.verdict}: {run.last_check.name}",
+        "" if run.last_check is None else f"{run.last_check.verdict}: {check_words(run.last_check.name)}",
         age(now - run.active_at),
         run.profile,
         run.agent,

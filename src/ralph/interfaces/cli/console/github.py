@@ -13,6 +13,7 @@ from typing import TextIO
 
 from ralph.domain.loop.events import CheckEnded, IterationStarted, LoopEvent, RunEnded, RunStarted, Warned
 from ralph.domain.loop.evidence import CheckResult, Verdict
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import duration, money, plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import describe_iteration
@@ -54,7 +55,9 @@ class GithubActions:
                 self._say(*self._end_group(), f"::group::{_text(title)}")
                 self._in_group = True
             case CheckEnded(result=result) if not result.holds:
-                self._say(_annotation("warning", f"{result.name}: {result.verdict}", _why(result)))
+                self._say(
+                    _annotation("warning", f"{check_words(result.name)}: {result.verdict}", _why(result))
+                )
             case Warned(mild=False):
                 self._say(_annotation("warning", "ralph", event.message))
             case RunEnded():
@@ -98,7 +101,7 @@ def summary_of(timeline: Timeline, event: RunEnded) -> str:
 
 def _row(each: IterationView) -> str:
     number = f"{each.iteration}.{each.attempt}" if each.attempt > 1 else str(each.iteration)
-    checks = ", ".join(f"{_MARKS[check.verdict]} {_plain(check.name)}" for check in each.checks)
+    checks = ", ".join(f"{_MARKS[check.verdict]} {_plain(check_words(check.name))}" for check in each.checks)
     cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else ""
     decision = describe_iteration(each).words + (", its claim denied" if each.denied else "")
     return f"| {number} | {decision} | {checks} | {duration(each.seconds)} | {cost} |"

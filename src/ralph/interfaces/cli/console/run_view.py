@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 STOP_MESSAGE = "Received signal, shutting down..."
 STOP_HINT = "   The current step finishes first; press Ctrl-C again to end it now."
 STOP_NOW_MESSAGE = "Second signal: ending the {} now..."
+STOP_ELSEWHERE = "Stopping, as asked from elsewhere..."
+STOP_HINT_ELSEWHERE = "   The current step finishes first; Ctrl-C here, or `ralph stop --now`, ends it now."
+STOP_NOW_ELSEWHERE = "Ending the {} now, as asked from elsewhere..."
 
 STDERR_LINES = 10
 CHECK_LINES = 5
@@ -474,7 +477,9 @@ class Console:
 
     def _stop_requested(self, event: StopRequested) -> list[str]:
         ended = "check" if self._check else "agent"
-        return [STOP_NOW_MESSAGE.format(ended)] if event.now else [STOP_MESSAGE, STOP_HINT]
+        if event.now:
+            return [(STOP_NOW_ELSEWHERE if event.elsewhere else STOP_NOW_MESSAGE).format(ended)]
+        return [STOP_ELSEWHERE, STOP_HINT_ELSEWHERE] if event.elsewhere else [STOP_MESSAGE, STOP_HINT]
 
     def _warned(self, event: Warned) -> list[str]:
         message = clean_line(event.message)
