@@ -248,7 +248,8 @@ def test_a_long_command_is_wrapped_below_its_entry_and_whole(clone: Path) -> Non
     _, shown = on_terminal(clone, "n", "run", "-p", "x", "--agent", "true", columns=60)
     lines = shown[: shown.index("Trust this project?")].splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("    runs make test"))
-    rest = lines[first + 1 :]
+    last = next(number for number, line in enumerate(lines) if line.startswith("  no sandbox: "))
+    rest = lines[first + 1 : last]
     assert rest
     assert all(line.startswith("      ") for line in rest)
     assert all(len(line) <= 60 for line in lines[first:])
@@ -335,7 +336,8 @@ def test_a_run_under_the_ui_asks_as_one_without_and_takes_the_same_yes(
     try:
         screen.expect_exact(QUESTION.decode())
         assert "runs ./evil" in (screen.before or "")
-        assert "sandbox" not in (screen.before or "")  # there would be none anyway
+        assert "sandbox.kind" not in (screen.before or "")  # there would be none anyway, and it says so
+        assert "  no sandbox: the agent can do whatever you can" in (screen.before or "")
         screen.sendline("y")
         screen.expect("Quit")
         screen.send("q")

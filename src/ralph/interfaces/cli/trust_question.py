@@ -91,7 +91,7 @@ def ask(standing: Standing, *, about: str = "") -> None:
 
     show(standing, only_new=standing.was_trusted)
     if about:
-        click.echo(f"  {about}", err=True)
+        click.echo("\n".join(_wrapped(f"  {about}", sys.stderr)), err=True)
     click.echo("Trust this project? [y/N]: ", nl=False, err=True)
     try:
         answer = sys.stdin.readline()
