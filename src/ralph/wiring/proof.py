@@ -230,8 +230,16 @@ def planting_of(proving: Proving) -> Planting:
 
 def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
     """What is tried before the first session."""
-    if (canary := proof.canary) is None:
+    if not (required := proof.proving.required):
         return nothing_to_begin
+    if (canary := proof.canary) is None:
+
+        async def tell() -> None:
+            from ralph.engine.proof.canary_check import tell_none
+
+            tell_none(kit.publish, required)
+
+        return tell
     record, time_over = kit.record, kit.time_over
     is_known = kept_proof(record.database, record.database_file, record.run_id).canary
 

@@ -161,6 +161,14 @@ class Canary(Layer):
         return "; ".join(filter(None, (shown, cannot)))
 
 
+def tell_none(publish: Publish, required: Sequence[RequiredCommand]) -> None:
+    """Before the first session, where nothing can be planted: the user is not to believe that it was."""
+    named = ", ".join(dict.fromkeys(each.label for each in required))
+    reason = f"no tests of a kind that ralph knows; nobody has seen that {named} can fail"
+    publish(CheckStarted(LayerName.CANARY_AT_START))
+    publish(CheckEnded(_at_start(Verdict.SKIPPED, 0.0, reason)))
+
+
 def _at_start(verdict: Verdict, seconds: float, reason: str) -> CheckResult:
     return CheckResult(LayerName.CANARY_AT_START, verdict, required=False, seconds=seconds, reason=reason)
 
