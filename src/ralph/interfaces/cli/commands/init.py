@@ -243,14 +243,15 @@ def _say_what_comes_next(root: Root, document: dict[str, object]) -> None:
     if git_top(root.workspace) is not None:
         name = _shown(root, SETTINGS_FILE)
         click.echo(f"Commit {name} to share it; the rest of .ralph stays out of git.", err=True)
-    if reason := missing_agent(root):
-        click.echo(f"warning: {reason}", err=True)
+    if absent := missing_agent(root):
+        click.echo(f"warning: {absent}", err=True)
     if not document["guardrails"]:
         message = "no guardrails, so a run only has the agent's word; add commands that must succeed"
         click.echo(f"warning: {message}", err=True)
     here = find_root(Path.cwd()).state == root.state
     place = "" if here else f" --project-dir {shlex.quote(os.fspath(root.workspace))}"
-    click.echo(f'Next: ralph run{place} "Fix the failing tests"', err=True)
+    first = "install the agent, or name another with --agent, then " if absent else ""
+    click.echo(f'Next: {first}ralph run{place} "Fix the failing tests"', err=True)
 
 
 def _shown(root: Root, name: str) -> str:
