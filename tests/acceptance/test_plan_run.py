@@ -365,10 +365,10 @@ def test_what_is_uncommitted_keeps_a_run_from_its_branch_and_so_from_beginning(p
     refused = plan.project.ralph(*RUN, check=REFUSED).stderr
 
     assert (
-        "main has uncommitted changes, so the plan's branch ralph/search cannot be taken: notes.txt"
+        "main has files that are not committed, so the plan's branch ralph/search cannot be taken: notes.txt"
         in refused
     )
-    assert "git stash -u), or give --stay to work on main" in refused
+    assert "(git switch -c ralph/search), or give --stay to work on main" in refused
     assert (plan.branch, len(plan.subjects())) == ("main", 1)
     named = plan.project.ralph(*RUN, "search", check=REFUSED).stderr
     assert "takes no name: search" in named

@@ -43,9 +43,13 @@ def test_every_worktree_is_set_up_once_and_what_setup_changes_is_not_work(tasks:
     set_up(
         tasks,
         INSTALL
-        + "echo changed >> start.txt; echo out > built_by_setup; mkdir -p built; mv built_by_setup built/",
+        + "echo changed >> start.txt; echo out > built_by_setup; mkdir -p built; mv built_by_setup built/\n"
+        + "echo default > .env",
     )
-    tasks.role("coder", 'test "$number" = 2 && echo made > "$RALPH_TASK_ID.txt"; ls node_modules > /dev/null')
+    tasks.role(
+        "coder",
+        'test "$number" = 2 && echo made > "$RALPH_TASK_ID.txt" && echo changed > .env; ls node_modules > /dev/null',
+    )
     tasks.verified(f"test -f T-1.txt && {RUNS} && test -f built/built_by_setup")
 
     told = tasks.work(check=0)
@@ -54,6 +58,9 @@ def test_every_worktree_is_set_up_once_and_what_setup_changes_is_not_work(tasks:
     assert tasks.git("show", "main:start.txt") == "start"
     assert tasks.files() == {".gitignore", "package.json", "package-lock.json", "start.txt", "T-1.txt"}
     assert not list((tasks.root / ".ralph" / "prepared").iterdir())
+    assert "git ignores .env, so it was not merged" in told, (
+        "the agent changed it; what setup made is not missed"
+    )
 
 
 def test_a_setup_that_fails_is_no_fault_of_the_task(tasks: TaskProject) -> None:
@@ -153,7 +160,6 @@ def test_files_that_setup_leaves_for_git_to_commit_are_refused(tasks: TaskProjec
 
     told = tasks.work(check=4)
 
-    assert (
-        "it leaves wheels/, which git does not ignore and would commit as work: list it in .gitignore" in told
-    )
+    assert "it leaves wheels/, which git does not ignore and would commit as work: list it in" in told
+    assert ".gitignore, and commit that (a worktree has only what is committed)" in told
     assert tasks.launches() == []

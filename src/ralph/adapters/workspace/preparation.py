@@ -18,6 +18,7 @@ from stat import S_ISDIR, S_ISLNK
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
+from ralph.adapters.workspace.leftovers import UNLIKE
 from ralph.adapters.workspace.repository_lock import lock_folder
 from ralph.adapters.workspace.setup_marks import SetupMarks, place_copy
 from ralph.adapters.workspace.tree_baseline import TreeBaseline
@@ -69,8 +70,10 @@ class Preparation:
         before, now = self.marks.read(name), await self._source(path)
         if before == now and not self.marks.is_unfinished(name):
             return None
+        found = await self.worktrees.ignored(path)
         why = await self._set_up(path)
         if not why:
+            await self._note_made(path, found)
             self.marks.write(name, now)
         if not why or self.is_cut():
             return why
@@ -81,6 +84,16 @@ class Preparation:
         with suppress(GitFailed):
             await self.worktrees.close(worktree, merged_into=worktree.base)
         raise self._failure(why)
+
+    async def _note_made(self, path: Path, before: dict[str, str]) -> None:
+        """What is ignored and was made here, now or earlier, is no work that somebody could miss later."""
+        earlier, now = self.marks.made(path.name), await self.worktrees.ignored(path)
+        made = {
+            name: state
+            for name, state in now.items()
+            if state != UNLIKE and (state != before.get(name) or state == earlier.get(name))
+        }
+        self.marks.write_made(path.name, made)
 
     async def prepare_merge(self, path: Path, *, tip: str, commit: str) -> str:
         """A clean worktree at ``commit``. Empty, or why it cannot be, although the branch that it was merged into can.

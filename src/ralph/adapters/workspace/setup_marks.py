@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,13 @@ from ralph.adapters.files import make_private_folder
 
 FOLDER = "prepared"
 MOST_BYTES = 1_000
+MOST_BYTES_MADE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SetupMarks:
-    """In ``folder``, a file named like each worktree; and while one is being set up, an index of what it was before."""
+    """In ``folder``, a file named like each worktree, and a list of what was made in it; while it is being set up, an index
+    of what it was before."""
 
     folder: Path
 
@@ -31,14 +34,29 @@ class SetupMarks:
         make_private_folder(self.folder)
         beneath.write_atomic(self.folder / name, source, self.folder)
 
+    def made(self, name: str) -> dict[str, str]:
+        """Files that git ignores, with their state, as they were made by setting it up; empty if there are too many."""
+        with suppress(ValueError):
+            listed = beneath.read_whole(self._list(name), MOST_BYTES_MADE, self.folder)
+            if listed and isinstance(found := json.loads(listed), dict):
+                return found
+        return {}
+
+    def write_made(self, name: str, made: dict[str, str]) -> None:
+        make_private_folder(self.folder)
+        beneath.write_atomic(self._list(name), json.dumps(made), self.folder)
+
+    def _list(self, name: str) -> Path:
+        return self.folder / f"{name}.made"
+
     def index(self, name: str) -> Path:
         return self.folder / f"{name}.index"
 
     def forget(self, name: str) -> None:
         """A worktree of this name is made, or is gone."""
         with suppress(OSError):
-            beneath.remove(self.folder / name, self.folder)
-            beneath.remove(self.index(name), self.folder)
+            for mark in (self.folder / name, self._list(name), self.index(name)):
+                beneath.remove(mark, self.folder)
 
 
 def place_copy(source: Path, target: Path, top: Path, path: Path, marks: SetupMarks) -> None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import count
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from time import time
 
 from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_private_folder, real_path
 from ralph.adapters.git import Git
+from ralph.adapters.workspace.leftovers import UNLIKE, free_names, move_away, states_of
 from ralph.adapters.workspace.nested_repositories import unsaved_repositories
 from ralph.adapters.workspace.repository_lock import RepositoryLock, lock_folder
 from ralph.adapters.workspace.setup_marks import FOLDER as MARKS
 from ralph.adapters.workspace.setup_marks import SetupMarks
-from ralph.domain.tasks.leftovers import is_made_again
 from ralph.engine.tasks.ports import Removal, Worktree
 from ralph.errors import GitFailed
 
@@ -26,8 +25,6 @@ FOLDER = "worktrees"
 REMOVED = ".removed-"
 """Begins the name of what is being deleted: a kill in the middle leaves nothing that looks like a worktree."""
 MOST_BYTES = 100_000
-CHUNK = 1_000_000
-_DEEPEST = 100
 TRIES = 3
 PAUSE = 0.2
 
@@ -221,12 +218,24 @@ class Worktrees:
             return f"it holds commits of {', '.join(nested)} that are nowhere else"
         return ""
 
-    async def _keep_ignored(self, path: Path, place: Path) -> tuple[str, ...]:
-        """Move what git does not merge out of the worktree; returns the names of what was moved."""
+    async def ignored(self, path: Path) -> dict[str, str]:
+        """What git does not merge and no program makes again by itself: each file with its state, which no writing to it
+        leaves as it was."""
         ignored = ("--others", "--ignored", "--exclude-standard", "--directory")
         listed = await self._git.at(path).must("ls-files", *ignored, "-z", "--", *self._git.at(path).not_own)
+        return await asyncio.to_thread(states_of, listed.names, path)
+
+    async def _keep_ignored(self, path: Path, place: Path) -> tuple[str, ...]:
+        """Move what git does not merge out of the worktree, but for what setting it up made; returns the names of what was
+        moved."""
+        made = self.marks.made(path.name)
+        names = [
+            name
+            for name, state in (await self.ignored(path)).items()
+            if state == UNLIKE or made.get(name) != state
+        ]
         top = Path((await self._git.must("rev-parse", "--show-toplevel")).out.rstrip("\n"))
-        return await asyncio.to_thread(_move_away, listed.names, path, place, top)
+        return await asyncio.to_thread(move_away, names, path, place, top)
 
     async def _remove(self, path: Path) -> None:
         """The folder loses its name at once, so that a kill leaves either all of it or nothing that counts."""
@@ -244,7 +253,7 @@ class Worktrees:
 
     def _free(self, name: str) -> Iterator[Path]:
         """Names like this one that are not taken."""
-        return _free(self._folder / name, self._folder)
+        return free_names(self._folder / name, self._folder)
 
     def _entries(self) -> list[Path]:
         try:
@@ -277,52 +286,3 @@ def _is_being_made(lock: Path) -> bool:
 
 def _same(one: Path, other: Path) -> bool:
     return real_path(one) == real_path(other)
-
-
-def _move_away(ignored: Sequence[str], source: Path, place: Path, users: Path) -> tuple[str, ...]:
-    """Except what is made again, links, and copies of what the user has already. Raises OSError."""
-    moved = []
-    for name in [each for one in ignored for each in _expand(source, one.rstrip("/"))]:
-        file = source / name
-        if beneath.read_link(file, source) or _is_copy(file, source, users / name, users):
-            continue
-        make_private_folder(place)
-        trees.move(file, next(_free(place / name, place)), source, place)
-        moved.append(name)
-    return tuple(moved)
-
-
-def _expand(root: Path, top: str) -> Iterator[str]:
-    """The files in a folder, without those that are made again; a repository stays whole, and so does what is nested deeply."""
-    waiting = [top]
-    while waiting:
-        name = waiting.pop()
-        if is_made_again(name):
-            continue
-        try:
-            names = beneath.list_names(root / name, root)
-        except OSError:  # a file, or a link
-            names = [".git"]
-        if ".git" in names or name.count("/") > _DEEPEST:
-            yield name
-        else:
-            waiting += (f"{name}/{each}" for each in reversed(names))
-
-
-def _is_copy(one: Path, one_top: Path, other: Path, other_top: Path) -> bool:
-    try:
-        with beneath.open_plain(one, one_top) as a, beneath.open_plain(other, other_top) as b:
-            if os.fstat(a.fileno()).st_size != os.fstat(b.fileno()).st_size:
-                return False
-            while (chunk := a.read(CHUNK)) == b.read(CHUNK):
-                if not chunk:
-                    return True
-    except OSError:
-        pass
-    return False
-
-
-def _free(path: Path, top: Path) -> Iterator[Path]:
-    """Names like this one that are not taken."""
-    names = (path if not number else path.with_name(f"{path.name}.{number}") for number in count())
-    return (name for name in names if beneath.status(name, top) is None)

@@ -20,4 +20,7 @@ def not_ignored(names: list[str]) -> str:
     tops = sorted({f"{top}/" if below else top for top, below, _ in (name.partition("/") for name in names)})
     more = f" and {len(tops) - MOST_NAMED} more" if len(tops) > MOST_NAMED else ""
     listed = f"{', '.join(tops[:MOST_NAMED])}{more}"
-    return f"it leaves {listed}, which git does not ignore and would commit as work: list it in .gitignore"
+    return (
+        f"it leaves {listed}, which git does not ignore and would commit as work: list it in .gitignore, and commit that"
+        " (a worktree has only what is committed)"
+    )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from time import gmtime, strftime
 
 from ralph.adapters.beneath import write_atomic
@@ -334,10 +335,12 @@ async def _in_the_way(git: Git, branch: str, wanted: str, *, resumes: str) -> Us
     if not (changed := await git.changed()):
         return None
     named = ", ".join(map(clean_line, changed[:5])) + (" …" if len(changed) > 5 else "")
-    message = f"{where} has uncommitted changes, so the plan's branch {wanted} cannot be taken: {named}"
-    return UsageError(
-        message, hint=f"commit them (git add -A && git commit), put them away (git stash -u){otherwise}"
+    message = (
+        f"{where} has files that are not committed, so the plan's branch {wanted} cannot be taken: {named}"
     )
+    make = "" if await git.commit_of(f"refs/heads/{wanted}") else "-c "
+    ways = f"commit them, put them away (git stash -u), take them along (git switch {make}{quote(wanted)})"
+    return UsageError(message, hint=f"{ways}{otherwise}")
 
 
 def prepare_reviewed(

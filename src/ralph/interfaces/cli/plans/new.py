@@ -40,7 +40,7 @@ def _report(made: MadePlan, root: Path, *, named: bool) -> None:
     for file in made.kept:
         click.echo(f"kept  {shown / file} (it already exists)")
     if made.ignored:
-        click.echo("added .ralph-active to .gitignore")
+        click.echo("added .ralph-active to .gitignore: that file is there while a session works on the plan")
     if named and "tasks.json" in made.kept:
         click.echo("note: --name does not change a tasks.json that already exists")
     click.echo(
