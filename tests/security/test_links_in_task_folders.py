@@ -104,9 +104,10 @@ def test_the_prompt_of_a_role_does_not_lead_out_of_the_project(
     project.git("init", "-q")
     project.git("commit", "-q", "--allow-empty", "-m", "first")
     project.agent([{"say": "ok"}])
-    task = {"id": "T-1", "title": "t", "objective": "o", "acceptance_criteria": ["c"]}
-    (project.root / "tasks.json").write_text(json.dumps([task]))
-    project.ralph("task", "add", "tasks.json")
+    done = {"outcome": "o", "acceptance_criteria": ["c"]}
+    (project.root / "tasks.json").write_text(json.dumps([{"id": "T-1", "title": "t", "completion": done}]))
+    added = project.ralph("task", "add", "-f", "tasks.json")
+    assert added.returncode == 0, added.stderr
     ran = project.ralph("work", "--no-sandbox")
     assert ran.returncode == 2, ran.stderr
     assert "leads out of the project" in ran.stderr
