@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _DEFAULTS = Settings()
 _GUARDRAIL = Table(GuardrailSettings)
-_USUAL_SCM, _USUAL_TASK = "git", "commit"
+_USUAL_SCM = "git"
+_USUAL_TASK = "commit"
 _SKIP = "-"
 _NARROWEST = 20
 """A terminal that a text can be wrapped for."""
