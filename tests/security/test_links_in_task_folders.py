@@ -93,6 +93,14 @@ def test_the_state_of_a_loop_is_not_written_through_links(
     assert contents(outside) == before
 
 
+def add_task(project: Project) -> None:
+    """Without one, work ends before it reads a role."""
+    done = {"outcome": "o", "acceptance_criteria": ["c"]}
+    (project.root / "tasks.json").write_text(json.dumps([{"id": "T-1", "title": "t", "completion": done}]))
+    added = project.ralph("task", "add", "-f", "tasks.json")
+    assert added.returncode == 0, added.stderr
+
+
 @pytest.mark.parametrize("target", ["{outside}/file", "../outside/file", "elsewhere/file"])
 def test_the_prompt_of_a_role_does_not_lead_out_of_the_project(
     project: Project, outside: Path, target: str
@@ -104,10 +112,7 @@ def test_the_prompt_of_a_role_does_not_lead_out_of_the_project(
     project.git("init", "-q")
     project.git("commit", "-q", "--allow-empty", "-m", "first")
     project.agent([{"say": "ok"}])
-    done = {"outcome": "o", "acceptance_criteria": ["c"]}
-    (project.root / "tasks.json").write_text(json.dumps([{"id": "T-1", "title": "t", "completion": done}]))
-    added = project.ralph("task", "add", "-f", "tasks.json")
-    assert added.returncode == 0, added.stderr
+    add_task(project)
     ran = project.ralph("work", "--no-sandbox")
     assert ran.returncode == 2, ran.stderr
     assert "leads out of the project" in ran.stderr
@@ -120,5 +125,9 @@ def test_the_prompt_of_a_role_may_be_a_link_inside_the_project(project: Project)
     (project.root / "role.md").symlink_to("roles/own.md")
     roles = {"coder": {"prompt": "role.md"}}
     project.settings(agent={"command": "claude"}, profiles={"verified": {"roles": roles}})
+    project.git("init", "-q")
+    project.git("commit", "-q", "--allow-empty", "-m", "first")
+    project.agent([{"say": "ok"}])
+    add_task(project)
     ran = project.ralph("work", "--no-sandbox", "--dry-run")
-    assert "leads out" not in ran.stderr
+    assert ran.returncode == 0, ran.stderr
