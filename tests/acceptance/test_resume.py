@@ -172,7 +172,12 @@ def test_a_word_of_the_users_survives_a_kill(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("nonsense", "there is no run 'nonsense'"), ("last", "nothing left to do")]
+    ("name", "said"),
+    [
+        ("nonsense", "there is no run 'nonsense'"),
+        ("last", "nothing left to do"),
+        ("--agent=codex", "change agent.command"),
+    ],
 )
 def test_an_unknown_or_finished_run_is_not_resumed(project: Project, name: str, said: str) -> None:
     project.settings(agent={"command": "claude"})

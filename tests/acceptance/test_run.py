@@ -451,7 +451,7 @@ def test_dry_run_prints_everything_and_runs_nothing(project: Project) -> None:
     assert "claude -p --model opus --output-format stream-json" in ran.stdout
     assert "make test" in ran.stdout
     assert "Proof:       guarded, tests reviewed\n" in ran.stdout
-    assert "Sandbox:     the agent can do whatever you can; --sandbox confines it\n" in ran.stdout
+    assert "Sandbox:     none: the agent can do whatever you can; --sandbox confines it\n" in ran.stdout
     assert ran.stdout.endswith(f"the prompt\n\nWhen everything is done and checked, output {DONE}.\n")
     assert not (project.root / "ran").exists()
     assert not (project.root / ".ralph" / "ralph.db").exists()

@@ -24,6 +24,8 @@ from ralph.interfaces.cli.safe_stream import make_safe
         ("ralph: there is no such run in here", "ralph: there is no such\n       run in here"),
         ("  ⎿  one two three four five six", "  ⎿  one two three four\n     five six"),
         ("To continue: `ralph resume -m 20` now", "To continue:\n`ralph resume -m 20` now"),
+        ("Note:     a prompt gets one line", "Note:     a prompt gets\n          one line"),
+        ("  3m ago  merged into the branch", "  3m ago  merged into the\n          branch"),
         ("see /a/very/long/path/of/some/file here", "see\n/a/very/long/path/of/some/file\nhere"),
     ],
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 
-from ralph.interfaces.cli.terminal import display_width
+from ralph.interfaces.cli.terminal import detect_look, display_width
 
 LEAST_ROOM = 12
 """Columns for words: an indent that leaves fewer is given up."""
@@ -14,7 +15,9 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _WORD = re.compile(r"( *)((?:[^ `]|`[^`]*`)+|[^ ]+)")
 _LEADING = r"(?: |\x1b\[[0-9;]*m)*"
 _MARK = r"(?:\[[^\]\s]{1,8}\]|ralph:|[^\w\s\x1b\[`'\"(/.\\<-]+)(?=[ \x1b])"
-_BEGINNING = re.compile(f"{_LEADING}(?:{_MARK})?{_LEADING}")
+# What stands before two spaces is a label or a column, as in `Note:    …`; what follows it stays to the right of it.
+_LABEL = r"(?:\w+ )?\w+:?(?=(?:\x1b\[0m)?  )"
+_BEGINNING = re.compile(f"{_LEADING}(?:{_MARK}|{_LABEL})?{_LEADING}")
 
 
 def fold(text: str, width: int) -> str:
@@ -22,6 +25,12 @@ def fold(text: str, width: int) -> str:
     return "\n".join(
         line if _columns(line) <= width else _fold_line(line, width) for line in text.split("\n")
     )
+
+
+def print_folded(text: str) -> None:
+    """On stdout, for people: what is data is printed as it is."""
+    look = detect_look(sys.stdout)
+    print(fold(text, look.width) if look.folds else text)
 
 
 def _fold_line(line: str, width: int) -> str:

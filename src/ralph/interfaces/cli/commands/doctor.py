@@ -21,14 +21,13 @@ sandboxes, git, disk space and settings. Nothing is changed and no tokens are sp
 it is logged in, or the keys and files that exist do. In a project that is not trusted, no program is started that its
 settings name.
 
-\b
-Exit codes: 0 ready to run · 2 the settings are wrong, or the project is not trusted
-            4 the configured agent, or something else that a run needs, does not work
+Exit codes: 0 ready to run · 2 the settings are wrong, or the project is not trusted · 4 the configured agent, or
+something else that a run needs, does not work
 
 \b
 Examples:
   ralph doctor
-  ralph doctor --json | jq -r '.findings[] | select(.health == "bad") | .advice[]'
+  ralph doctor --json | jq '.findings[] | select(.health == "bad")'
 """
 
 

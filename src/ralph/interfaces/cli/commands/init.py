@@ -81,7 +81,6 @@ def command(project_dir: Path | None, yes: bool, force: bool, **answers: object)
     Proposes an agent that is installed, and the checks that the project's own files name: Makefile, package.json,
     pyproject.toml, Cargo.toml, go.mod, tox, nox and pre-commit. Nothing of the project is run.
 
-    \b
     Exit codes: 0 written, or left as it is · 2 it cannot be written, or the options are wrong · 130 interrupted
 
     \b

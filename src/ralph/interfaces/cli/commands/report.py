@@ -19,7 +19,7 @@ pipe, and with `-o -`, it is written to standard output.
 
 \b
 Examples:
-  ralph report --open                 .ralph/runs/<run>/report.html, opened in your browser
+  ralph report --open
   ralph report last -o report.html
   ralph report --format md | gh pr comment --body-file -
   ralph report --format json | jq .verdict

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ralph.errors import UsageError
 from ralph.interfaces.cli.options import (
     detach_option,
     events_option,
@@ -39,6 +40,17 @@ Examples:
 """
 
 
+def _refuse_agent(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """A natural thing to try when the limit of one agent stops a run."""
+    if value is not None:
+        message = "`ralph resume` cannot change the agent"
+        hint = (
+            "change agent.command or agent.fallbacks in the settings, which are read again; "
+            "if the run was started with --agent, start a new one, which finds the work as it is"
+        )
+        raise UsageError(message, hint=hint)
+
+
 @click.command("resume", help=HELP)
 @click.argument("run", required=False)
 @iteration_option()
@@ -49,6 +61,7 @@ Examples:
     is_flag=True,
     help="Take tests, scripts and plan as they are now: compare the work with them, not with what the run began with.",
 )
+@click.option("--agent", hidden=True, expose_value=False, callback=_refuse_agent)
 @trust_option
 @verbose_option
 @project_dir_option

@@ -50,9 +50,8 @@ The prompt is PROMPT, the same with -p, or a file, which is read again for every
 done with <response>DONE</response>, and ralph believes it only if every guardrail passes; a prompt that does not name this
 tag gets a line that does. The output of a guardrail that fails goes into the next prompt.
 
-\b
-Exit codes: 0 completed · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run
-            5 waiting for something outside · 130 interrupted
+Exit codes: 0 completed · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run · 5
+waiting for something outside · 130 interrupted
 
 \b
 Examples:
@@ -215,6 +214,7 @@ def _say_settings(loaded: Loaded) -> None:
 def _show(preview: Preview, *, is_trusted: bool) -> None:
     """``--dry-run``: everything that would happen in the first iteration, as text."""
     from ralph.domain.text.safe_text import clean, is_harmless, reveal
+    from ralph.interfaces.cli.folding import print_folded
 
     lines = [
         f"Project:     {preview.workspace}",
@@ -232,10 +232,10 @@ def _show(preview: Preview, *, is_trusted: bool) -> None:
         *(f"Note:        {note}" for note in preview.notes),
         *(f"Guardrail:   {command} (on failure: {action})" for command, action in preview.guardrails),
         *([f"Proof:       {preview.proof}"] if preview.proof else ()),
-        f"Sandbox:     {preview.sandbox.removeprefix('sandbox ').removeprefix('no sandbox: ')}",
+        f"Sandbox:     {preview.sandbox.removeprefix('sandbox ').replace('no sandbox', 'none', 1)}",
         *(f"Warning:     {warning}" for warning in preview.warnings),
         *(f"SCM:         {command}" for command in preview.scm),
         f"Prompt ({len(preview.prompt)} characters):",
     ]
     shown = (line if is_harmless(line) else reveal(line) for line in lines)
-    print("\n".join((*shown, clean(preview.prompt))))
+    print_folded("\n".join((*shown, clean(preview.prompt))))

@@ -20,6 +20,7 @@ from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iterat
 from ralph.domain.views.iterations import IterationView, fold_iterations
 from ralph.domain.views.runs import LAST, RunView
 from ralph.interfaces.cli.commands.status import why
+from ralph.interfaces.cli.folding import print_folded
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
 from ralph.interfaces.cli.terminal import Look, colors_of, detect_look, marks_of
 
@@ -39,7 +40,7 @@ all its tasks.
 Examples:
   ralph show
   ralph show ab12 --iteration 2
-  ralph show --receipt | jq -c '.iterations[] | [.iteration, .decision, .reason]'
+  ralph show --receipt | jq -c '.iterations[] | [.decision, .reason]'
 """
 
 
@@ -84,11 +85,11 @@ def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iter
 
 def _print_text(files: RunFiles, view: RunView, iterations: Iterator[IterationView]) -> None:
     look = detect_look(sys.stdout)
-    print("\n".join(_run_lines(view, look)))
+    print_folded("\n".join(_run_lines(view, look)))
     text = IterationText(look, files)
     for iteration in iterations:
         live = view.live and iteration.iteration == view.iteration
-        print("\n".join(text.lines(iteration, live=live)))
+        print_folded("\n".join(text.lines(iteration, live=live)))
 
 
 def _print_json(shown: Sequence[tuple[RunView, Iterator[IterationView]]]) -> None:

@@ -12,6 +12,7 @@ import click
 from ralph.domain.tasks.statistics import StageFigures, Suggestion, figures, spark, suggestions
 from ralph.domain.text.figures import compact, money, whole_duration
 from ralph.domain.text.safe_text import clean_line
+from ralph.interfaces.cli.folding import print_folded
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
 from ralph.interfaces.cli.table import Column, table_lines
 
@@ -51,7 +52,8 @@ def command(role: str | None, as_json: bool, project_dir: Path | None) -> None:
         print("no stage of any task is finished yet", file=sys.stderr)
         return
     lines = table_lines(_COLUMNS, [_row(row) for row in found], sys.stdout)
-    print("\n".join((*lines, "", *_limit_lines(limits))))
+    print("\n".join((*lines, "")))
+    print_folded("\n".join(_limit_lines(limits)))
 
 
 def _limit_lines(limits: Sequence[Suggestion]) -> Iterator[str]:

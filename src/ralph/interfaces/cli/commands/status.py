@@ -51,8 +51,8 @@ HELP = """Show the runs of this project: live ones first, then the newest.
 \b
 running      a session or its checks are under way
 paused       by `ralph pause`; `ralph unpause` continues it
-waiting      for a limit to reset; or ended because something outside must happen first
-interrupted  its process died before the run ended; `ralph resume` continues it
+waiting      for a limit to reset; or it ended and waits for something outside
+interrupted  its process died before it ended; `ralph resume` continues it
 completed, limit reached, cancelled, failed: how it ended
 
 \b

@@ -44,14 +44,13 @@ An agent that has to wait for something outside exits with 42, writes the file $
 with `ralph bus post --type wait_without_restart`: the run ends with exit code 5, and `ralph resume` continues it. A ralph
 that the agent starts is a child run; once DONE exists, ralph waits for children that are still active before DONE is judged.
 
-\b
-Exit codes: 0 DONE exists · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run
-            5 the agent waits · 130 interrupted
+Exit codes: 0 DONE exists · 1 limit reached · 2 usage or settings · 3 internal error · 4 the agent cannot run · 5 the
+agent waits · 130 interrupted
 
 \b
 Examples:
   ralph supervise --task search -f PROMPT.md --max-restarts 20
-  ralph supervise --task nightly --restart-delay 5 --agent-timeout 3600 -- ./agent.sh --fast
+  ralph supervise --task nightly --agent-timeout 3600 -- ./agent.sh --fast
 """
 
 

@@ -8,8 +8,10 @@ HELP = """Tasks that say what "done" means: an outcome, acceptance criteria, and
 
 \b
 Examples:
-  ralph task create TASK-001 auth "Implement JWT auth" --outcome "All endpoints require a valid token" \\
-      --acceptance "Invalid tokens return 401" --tester-verify external --tester-verify-cmd "pytest tests/test_auth.py"
+  ralph task create TASK-001 auth "Implement JWT auth" \\
+      --outcome "All endpoints require a valid token" \\
+      --acceptance "Invalid tokens return 401" \\
+      --tester-verify external --tester-verify-cmd "pytest tests/test_auth.py"
   ralph task add -f tasks.yaml
   ralph task list --status open
   ralph task show TASK-001

@@ -16,7 +16,6 @@ limits that they loosen.
 Nothing of a repository runs before that, and ralph asks again when something changes. Your own flags, RALPH_* variables
 and ~/.config/ralph/settings.json need no trust.
 
-\b
 Exit codes: 0 trusted · 2 not trusted
 
 \b

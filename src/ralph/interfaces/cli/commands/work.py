@@ -33,9 +33,8 @@ Each task gets its own git worktree and branch, and passes through its roles (co
 counts only when its verification passes. Finished work goes into the branch that is checked out here: ralph merges and
 verifies it beside your working tree, then fast-forwards. Run `ralph work` again to continue with what is left.
 
-\b
-Exit codes: 0 all done · 1 a task failed, or a limit was reached · 2 usage or settings · 4 cannot run
-            5 waiting for something (a dependency, your own changes) · 130 interrupted
+Exit codes: 0 all done · 1 a task failed, or a limit was reached · 2 usage or settings · 4 cannot run · 5 waiting for
+something (a dependency, your own changes) · 130 interrupted
 
 \b
 Examples:

@@ -38,10 +38,8 @@ A story is implemented, then reviewed by a session that did not write it, then f
 review can pass a story, and only if the plan's verifyCommands, run by ralph itself, pass too. If a session
 changes what it may not (the PRD, criteria, another story's state), that is undone and the next session is told.
 
-\b
-Exit codes: 0 every story is approved · 1 limit reached · 2 usage or settings, or the plan's branch cannot be taken
-            4 the agent cannot run · 5 waiting for you (a story is stuck at the cap, dependencies in a circle)
-            130 interrupted
+Exit codes: 0 every story is approved · 1 limit reached · 2 usage or settings, or the plan's branch cannot be taken ·
+4 the agent cannot run · 5 waiting for you (a story is stuck at the cap, dependencies in a circle) · 130 interrupted
 
 \b
 Examples:

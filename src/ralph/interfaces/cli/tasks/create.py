@@ -25,7 +25,8 @@ Example:
       --outcome "All API endpoints require valid JWT tokens" \\
       --acceptance "JWT middleware validates tokens" \\
       --acceptance "Invalid tokens return 401" \\
-      --coder-promise AUTH_IMPLEMENTED --coder-verify external --coder-verify-cmd "grep -r 'jwt.verify' src/" \\
+      --coder-promise AUTH_IMPLEMENTED --coder-verify external \\
+      --coder-verify-cmd "grep -r 'jwt.verify' src/" \\
       --tester-verify-cmd "pytest tests/test_auth.py"
 """
 
@@ -49,7 +50,8 @@ task it says what "done" means.
 
 \b
 Example:
-  ralph task followup TASK-001 "Rate limit the login" --outcome "The sixth login within a minute returns 429" \\
+  ralph task followup TASK-001 "Rate limit the login" \\
+      --outcome "The sixth login within a minute returns 429" \\
       --acceptance "The limit is per address"
 """
 

@@ -29,7 +29,7 @@ whole list.
 \b
 Examples:
   ralph task edit TASK-001 --priority 1
-  ralph task edit TASK-001 --tester-verify-cmd "make test" --tester-max-iterations 20
+  ralph task edit TASK-001 --tester-verify-cmd "make test"
   ralph task edit TASK-001
 """
 

@@ -9,10 +9,9 @@ from dataclasses import asdict
 from ralph.domain.tasks.estimate import Range, TaskEstimate, WorkEstimate
 from ralph.domain.text.figures import money, plural, whole_duration
 from ralph.domain.text.safe_text import clean_line
-from ralph.interfaces.cli.folding import fold
+from ralph.interfaces.cli.folding import print_folded
 from ralph.interfaces.cli.options import print_json
 from ralph.interfaces.cli.table import Column, table_lines
-from ralph.interfaces.cli.terminal import detect_look
 
 UNKNOWN = "unknown"
 
@@ -36,10 +35,8 @@ def print_estimate(estimate: WorkEstimate, setup: Sequence[str] = (), *, as_json
     if estimate.tasks:
         rows = [*map(_row, estimate.tasks), _total(estimate)]
         print("\n".join([*table_lines(_COLUMNS, rows, sys.stdout), ""]))
-    look = detect_look(sys.stdout)
     told = [f"Each task's worktree is set up by: {clean_line(' && '.join(setup))}"] if setup else []
-    text = "\n".join((*_explanation(estimate), *told))
-    print(fold(text, look.width) if look.folds else text)
+    print_folded("\n".join((*_explanation(estimate), *told)))
 
 
 def _explanation(estimate: WorkEstimate) -> Iterator[str]:

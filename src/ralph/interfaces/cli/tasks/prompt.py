@@ -14,7 +14,8 @@ HELP = """Print what an agent needs to know to write tasks for `ralph task add`:
 
 \b
 Example:
-  { ralph task prompt; cat spec.md; } | claude -p > tasks.yaml && ralph task add -f tasks.yaml --spec auth
+  { ralph task prompt; cat spec.md; } | claude -p > tasks.yaml
+  ralph task add -f tasks.yaml --spec auth
 """
 
 TEXT = """\

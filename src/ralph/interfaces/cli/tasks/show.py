@@ -18,6 +18,7 @@ from ralph.domain.tasks.task import Task, TaskBudget
 from ralph.domain.text.figures import age, duration, money
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.tasks import TaskView
+from ralph.interfaces.cli.folding import print_folded
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
 from ralph.interfaces.cli.tasks.list import COLOR_OF, view_data
 from ralph.interfaces.cli.terminal import Colors, Marks, colors_of, detect_look, marks_of
@@ -59,7 +60,7 @@ def command(task_id: str, as_json: bool, project_dir: Path | None) -> None:
         *_verifications(detail.verifications[:VERIFICATIONS], marks, colors, now),
         *_events(detail.events, colors, now),
     ]
-    print("\n".join(lines))
+    print_folded("\n".join(lines))
 
 
 def _data(detail: TaskDetail, defaults: CompletionDefaults) -> dict[str, Any]:
