@@ -86,7 +86,8 @@ def test_a_run_that_is_over_cannot_be_stopped_and_nothing_is_asked(shop: Record)
 
 def test_a_run_that_is_over_cannot_be_paused_and_says_so(shop: Record) -> None:
     async def story(viewer: Viewer) -> None:
-        await viewer.sees("✔ completed")
+        shown = await viewer.sees("✔ completed", f"to look: ralph report {EARLIER} --open")
+        assert not any(key in shown for key in ("Steer", "Pause", "Stop"))
         await viewer.press("p")
         await viewer.hears(f"run {EARLIER} is not under way")
 

@@ -91,6 +91,9 @@ def test_from_the_board_to_a_run_to_steering_and_stopping_it(
     plan: None, live: LiveRun, site: Site, browser: Browser
 ) -> None:
     live.iterate(1, Verdict.FAILED)
+    browser.goto(f"{site.address}#/run/r1")
+    browser.see(".stream .event", "")  # a link to a run
+    assert "token" not in browser.run("() => location.href")
     browser.goto(site.address)
 
     browser.see(".run.is-live", "r1")

@@ -11,6 +11,8 @@ from typing import Any
 from ralph.domain.tasks.completion import TaskCompletionSpec
 
 DEFAULT_PRIORITY = 5
+EARLIER = "an earlier attempt: "
+"""Begins a remark about an attempt that is over: a limit that it reached is not reached now."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -65,6 +67,12 @@ class Task:
     @property
     def iteration(self) -> int:
         return sum(self.iterations.values())
+
+    @property
+    def last_remark(self) -> str:
+        """Why it came back in this attempt; empty if it did not."""
+        last = self.remarks[-1] if self.remarks else ""
+        return "" if last.startswith(EARLIER) else last
 
     @property
     def outcome(self) -> str:
@@ -157,7 +165,13 @@ def reopen(task: Task, stage: str | None = None) -> Task:
     if not can_be_reopened(task):
         return task
     stage = task.stage if stage is None else stage
-    return replace(task, status=TaskStatus.OPEN, stage=stage, used=0, rejections=0, reason="")
+    remarks = task.remarks
+    if task.status is TaskStatus.FAILED and task.reason:
+        earlier = (one for one in remarks if one != task.reason)
+        remarks = tuple(dict.fromkeys((*earlier, f"{EARLIER}{task.reason}")))
+    return replace(
+        task, status=TaskStatus.OPEN, stage=stage, used=0, rejections=0, reason="", remarks=remarks
+    )
 
 
 def mark_merged(task: Task) -> Task:

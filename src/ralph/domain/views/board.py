@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -87,6 +87,11 @@ class HistoryEntry:
     verdict: str = ""  # empty: not a verification
     reason: str = ""
     run_id: str = ""
+    times: int = 1  # in a row
+
+    def repeats(self, other: HistoryEntry) -> bool:
+        """Whether it says the same; iterations and times differ."""
+        return replace(self, at=other.at, iteration=other.iteration, times=other.times) == other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +171,7 @@ def task_card(view: TaskView, roles: CompletionDefaults) -> Card:
         iteration=task.used if is_open else task.iteration,
         maximum=stage.maximum,
         rounds=task.rejections,
-        note=task.reason or waits or (task.remarks[-1] if task.remarks and is_open else ""),
+        note=task.reason or waits or (task.last_remark if is_open else ""),
         priority=task.priority,
         proof=_mask(stage.proof),
         run_id=view.run_id or "",
@@ -186,8 +191,22 @@ def task_detail(
         criteria=task.acceptance_criteria,
         depends_on=task.dependencies,
         completion=tuple(_stage_criteria(task, role, roles) for role in dict.fromkeys((*roles.roles, *own))),
-        history=history,
+        history=tuple(_in_groups(history)),
     )
+
+
+def _in_groups(history: Iterable[HistoryEntry]) -> Iterator[HistoryEntry]:
+    """Sentences that follow each other and say the same as one, the first of them."""
+    group: HistoryEntry | None = None
+    for entry in history:
+        if group is not None and entry.repeats(group):
+            group = replace(group, times=group.times + 1)
+            continue
+        if group is not None:
+            yield group
+        group = entry
+    if group is not None:
+        yield group
 
 
 def _stage_criteria(task: Task, role: str, roles: CompletionDefaults) -> StageCriteria:

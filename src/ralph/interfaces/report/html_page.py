@@ -151,7 +151,7 @@ def _asked(content: ReportContent) -> str:
 
 def _charts(content: ReportContent) -> str:
     judged = content.iterations
-    if not judged:
+    if len(judged) < 2:  # a single bar compares nothing
         return ""
     wordings = [describe_iteration(each, live=content.run.live) for each in judged]
     looks = [(_name(each), _CLASSES[wording.tone]) for each, wording in zip(judged, wordings, strict=True)]

@@ -49,6 +49,8 @@ class RalphApp(Requests, App[None]):
         Binding("p", "ask_run('pause')", "Pause"),
         Binding("u", "ask_run('unpause')", "Continue", show=False),
         Binding("x", "stop", "Stop"),
+        Binding("s,p,u", "say_over('steer')", show=False),  # where it cannot be asked
+        Binding("x", "say_over('stop')", show=False),
         Binding("c", "ask_task('cancel')", "Cancel", show=False),
         Binding("r", "ask_task('retry')", "Retry", show=False),
         Binding("o", "logs", "Logs"),
@@ -180,6 +182,7 @@ class RalphApp(Requests, App[None]):
             self._is_chosen = self._is_chosen and self._watched is not None
             return
         self._watched = watched
+        self.refresh_bindings()
         self._must_look = self._must_look or watched.is_behind
         self.main.show_run(watched)
 

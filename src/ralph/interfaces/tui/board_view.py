@@ -24,6 +24,12 @@ NARROWEST = 20
 FOLDED = 3
 """Width of an empty lane: its name is written downwards."""
 HEAD = 2
+EMPTY = (
+    "",
+    "no tasks and no plan here yet",
+    "`ralph task add -f tasks.yaml` adds tasks",
+    "`ralph plan new --name NAME` starts a plan",
+)
 
 _LANE_STYLES = {
     **dict.fromkeys(("done", "approved", "accepted"), "$text-success"),
@@ -208,11 +214,7 @@ class BoardView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if not self._lanes:
-            text = dim(
-                "  no tasks and no plan here yet: `ralph task add -f tasks.yaml`, `ralph plan new --name NAME`"
-                if y == 1
-                else ""
-            )
+            text = dim(f"  {EMPTY[y]}" if y < len(EMPTY) else "")
         else:
             spread = self._spread()
             text = Content("").join(self._cell(number, size, y) for number, _, size in spread)

@@ -148,10 +148,11 @@ def _stage(stage: StageCriteria, card: Card) -> Iterator[Content]:
 def _entry(entry: HistoryEntry, zone: tzinfo | None) -> Content:
     mark, style = verdict_mark(entry.verdict) if entry.verdict else ("·", DIM)
     number = f" #{entry.iteration}" if entry.iteration else ""
+    often = f"{entry.times} times: " if entry.times > 1 else ""
     return Content.assemble(
         (f"{clock_time(entry.at, zone)} ", DIM),
         (f"{mark} ", style),
-        f"{line(entry.role)}{number} {line(entry.what).replace('_', ' ')}".strip(),
+        often + f"{line(entry.role)}{number} {line(entry.what).replace('_', ' ')}".strip(),
         (f"  {line(entry.reason)}" if entry.reason else "", DIM),
     )
 
@@ -177,8 +178,9 @@ def iteration_lines(
     if each.ending:
         code = f" {each.exit_code}" if each.exit_code is not None else ""
         yield field("session", f"{line(each.ending)}{code}, {each.tools} tools, {each.tool_errors} failed")
-    cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else "unknown"
-    yield field("spent", f"{cost} · {compact(each.spend.usage.total)} tokens · {duration(each.seconds)}")
+    cost = money(each.spend.cost_usd) if each.spend.cost_usd is not None else "unknown cost"
+    tokens = f"{compact(each.spend.usage.total)} tokens" if each.spend.usage.total else ""
+    yield field("spent", " · ".join(filter(None, (cost, tokens, duration(each.seconds)))))
     if each.commit:
         yield field("commit", line(each.commit[:12]))
     yield title("Claims")

@@ -20,6 +20,7 @@ from ralph.domain.views.beginning import BEGINNINGS
 from ralph.domain.views.board import Board, Card, CardKind
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.next_steps import next_steps
 from ralph.domain.views.runs import RunView, TreeRow, run_tree
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.columns import IterationColumns, run_columns, story_columns
@@ -162,6 +163,7 @@ class MainScreen(Screen[None]):
         empty = "no runs here yet" if is_read else "reading …"
         if is_read and self._watched is None and self.stream.is_empty:
             self.stream.add(list(_how_to_begin()))
+            self.query_one(AboutRun).show(None, self._now())
         header = self.query_one(RunHeader)
         header.show(self._watched, now=self._now(), problem=problem, empty=empty)
 
@@ -198,12 +200,12 @@ class MainScreen(Screen[None]):
         if watched.is_fresh:  # also if it is the first run of all: how to begin is no longer of use
             self.stream.clear()
         self.stream.add(watched.lines)
+        self._show_status()
         if self.view == "iterations":
             live = watched.run is not None and watched.run.live
             self._iteration_columns.measure(watched.iterations, live=live)
             shown = [each for each in watched.iterations if self._has("iterations", _iteration_text(each))]
             self.query_one("#iterations", Table).show(shown, keep_end=True)
-            self._show_status()
         elif self.view == "about":
             self.query_one(AboutRun).show(watched, self._now())
         self._show_panel()
@@ -220,6 +222,8 @@ class MainScreen(Screen[None]):
         if self.view == "stream":
             stream = self.stream
             parts.append("following" if stream.following else "not following: press f for the newest")
+            if self._watched is not None and self._watched.run is not None:
+                parts = next_steps(self._watched.run)[:1] or parts
             if stream.shown_kind is not None:
                 parts.append(f"only {stream.shown_kind.value}: v shows others")
         elif self.view in ("board", "plan"):

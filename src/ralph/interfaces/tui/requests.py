@@ -10,6 +10,7 @@ from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.task import TaskAsk
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.board import Card, CardKind
+from ralph.domain.views.next_steps import next_steps
 from ralph.domain.views.runs import RunView, possible_asks
 from ralph.errors import RalphError
 from ralph.interfaces.tui.dialogs import Question, SteerDialog
@@ -48,13 +49,31 @@ class Requests(_Base):
     # --- words ---
 
     def say(self, text: str) -> None:
-        self.notify(clean_line(text), markup=False)
+        self.notify("\n".join(map(clean_line, text.split("\n"))), markup=False)
 
     def complain(self, error: RalphError) -> None:
         hint = f"\n{clean_line(error.hint)}" if error.hint else ""
         self.notify(f"{clean_line(error.message)}{hint}", severity="error", markup=False)
 
     # --- runs ---
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what may be asked of the run."""
+        if action not in ("steer", "ask_run", "stop", "say_over"):
+            return True
+        run = self.watched_run()
+        asks = possible_asks(run) if run is not None else ()
+        match action:
+            case "say_over":
+                return parameters[0] not in asks
+            case "stop":
+                return Ask.STOP in asks
+            case _:
+                return Ask.STEER in asks  # also to pause or to continue: a session may still be ending
+
+    def action_say_over(self, _: str) -> None:
+        if run := self._run_or_say():
+            self.say("\n".join((f"run {run.id} is not under way: it is {run.state.words}", *next_steps(run))))
 
     def action_ask_run(self, request: str) -> None:
         self._ask_run(Ask(request))
@@ -66,9 +85,6 @@ class Requests(_Base):
         live = {Ask.STOP: "After this step", Ask.STOP_NOW: "Now"}
         labels = live if run.live else {Ask.STOP: "Stop waiting"}
         answers = {ask.value: label for ask, label in labels.items() if ask in possible_asks(run)}
-        if not answers:
-            self.say(f"run {run.id} is not under way: it is {run.state.words}")
-            return
         answers[""] = "No"
 
         def after(answer: str | None) -> None:

@@ -110,7 +110,7 @@ def _spent(run: RunView, budget: Budget, *, gauges: bool) -> list[Piece]:
         if budget.cost_usd:
             pieces.append((f" of {money(budget.cost_usd)}", DIM))
             pieces += _gauge(run.cost_usd / budget.cost_usd) if gauges else ()
-    if run.tokens or run.cost_usd is None:
+    if run.tokens or budget.tokens:  # a plain command reports none
         pieces += ["  " if run.cost_usd is not None else "", f"{compact(run.tokens)} tokens"]
         if budget.tokens:
             pieces.append((f" of {compact(budget.tokens)}", DIM))
@@ -250,7 +250,7 @@ class AboutRun(Static):
 
     def show(self, look: RunLook | None, now: float) -> None:
         if look is None or look.run is None:
-            self.update(dim("no run is selected"))
+            self.update(dim("no runs here yet: 4 says how to begin"))
         else:
             self.update(Content("\n").join(_about(look, look.run, now)))
 

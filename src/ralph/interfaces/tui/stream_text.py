@@ -52,7 +52,7 @@ class StreamText:
         self._last_error = ""
         self._claims: tuple[str, ...] = ()
         self.todo: tuple[agent.TodoItem, ...] = ()
-        self.tool = ""  # the call under way, in words
+        self.tool = ""  # the call or the check under way, in words
 
     def take(self, event: FeedEvent) -> list[Line]:
         restored = restore(event.data)
@@ -163,7 +163,9 @@ class StreamText:
             self._claims = ()
         elif isinstance(event, loop.ClaimsSought):
             self._claims = event.found
-        elif isinstance(event, loop.AgentEnded):
+        elif isinstance(event, loop.CheckStarted):  # a line follows when it has ended
+            self.tool = f"checking: {bounded(check_words(event.name), 200)}"
+        elif isinstance(event, loop.AgentEnded | loop.CheckEnded):
             self.tool = ""
         return list(_lines_of(event, at, self._zone, self._claims))
 
@@ -210,8 +212,6 @@ def _lines_of(
             yield from _session_lines(event)
         case loop.ProcessesEnded():
             yield _warning(f"ended leftover processes: {', '.join(event.left_behind)}")
-        case loop.CheckStarted():
-            yield Line(Kind.CHECKS, "dim", f"▷ {bounded(check_words(event.name), 200)} …")
         case loop.CheckEnded():
             yield from _check_lines(event.result)
         case loop.ClaimsSought(found=found) if found:

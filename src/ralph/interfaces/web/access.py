@@ -91,11 +91,8 @@ class Guard:
             await _answer(send, *refusal)
             return
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        if path == "/" and given:
-            if self._access.is_token(given[-1]):
-                await self._let_in(send)
-            else:
-                await _say(send, 401, ANOTHER_START)
+        if path == "/" and given and not self._access.is_token(given[-1]):
+            await _say(send, 401, ANOTHER_START)
             return
         if path not in self._public and not self._has_bearer(headers):
             await _answer(send, 401, NO_TOKEN)
@@ -123,10 +120,6 @@ class Guard:
     def _has_bearer(self, headers: dict[str, str]) -> bool:
         kind, _, token = headers.get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and self._access.is_token(token.strip())
-
-    async def _let_in(self, send: Send) -> None:
-        """Move the token from the address to its fragment, from which the page takes it: for this tab, out of sight."""
-        await _send(send, 303, b"", {"location": f"/#token={self._access.token}"})
 
 
 def _headers(scope: Scope) -> dict[str, str]:

@@ -78,7 +78,7 @@ _ITERATION = _names(
 _CHECK = _names("name verdict required command exit_code seconds reason")
 _CARD = _names("kind id title status role iteration maximum rounds note priority proof")
 _STAGE = _names("role method proof promise description maximum")
-_HISTORY = _names("at role iteration what verdict reason")
+_HISTORY = _names("at role iteration what verdict reason times")
 _EVENT = _names("seq at iteration kind")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralph.domain.tasks.roles import ROLES, CompletionDefaults, Role
-from ralph.domain.tasks.task import Task, TaskStatus
-from ralph.domain.views.board import Board, story_board, task_board, task_detail
+from ralph.domain.tasks.task import Task, TaskStatus, reopen
+from ralph.domain.views.board import Board, HistoryEntry, story_board, task_board, task_card, task_detail
 from ralph.domain.views.tasks import view_of
 
 SECURITY = CompletionDefaults(
@@ -92,3 +92,24 @@ def test_stories_are_in_the_lane_of_their_review_whatever_else_is_in_the_documen
         ("abandoned", "abandoned"),
     ]
     assert cards(board) == {"todo": ["A", "B"], "needs_review": ["C"], "approved": ["D"], "abandoned": ["E"]}
+
+
+def test_a_task_that_is_tried_again_no_longer_says_why_it_failed_before() -> None:
+    why = "coder: limit of 15 iterations reached"
+    failed = task("T", status=TaskStatus.FAILED, stage="coder", reason=why, remarks=("qa: no tests", why))
+    assert task_card(view_of(failed, {}), SECURITY).note == why
+    again = reopen(failed)
+    assert task_card(view_of(again, {}), SECURITY).note == ""
+    assert again.remarks == ("qa: no tests", f"an earlier attempt: {why}"), "the agent may learn from it"
+
+
+def test_a_history_says_what_happens_again_and_again_once() -> None:
+    entries = tuple(
+        HistoryEntry(at=100.0 - number, role="coder", iteration=12 - number, what="external", reason=why)
+        for number, why in enumerate(["passed", *["exit 1"] * 11])
+    )
+    shown = task_detail(view_of(task("T"), {}), SECURITY, entries).history
+    assert [(each.reason, each.times, each.at) for each in shown] == [
+        ("passed", 1, 100.0),
+        ("exit 1", 11, 99.0),
+    ]

@@ -16,13 +16,13 @@ async function read(response) {
 
 /**
  * The token is this tab's alone: a cookie would be sent to the servers of all other ports as well. It comes in the
- * fragment of the address, which is sent to nobody, and is taken out of sight at once.
+ * address, from which it is taken out of sight at once; what the address is about stays there.
  */
 function takeToken() {
-  const given = /^#token=(.+)$/.exec(location.hash);
+  const given = new URLSearchParams(location.search).get("token");
   if (given) {
-    sessionStorage.setItem("token", given[1]);
-    history.replaceState(null, "", "/#/");
+    sessionStorage.setItem("token", given);
+    history.replaceState(null, "", `/${location.hash || "#/"}`);
   }
   return sessionStorage.getItem("token") ?? "";
 }
@@ -32,14 +32,14 @@ export const hasToken = token !== "";
 
 /** Begins again with the token of a link that someone pasted; false if there is none in it. */
 export function useLink(text) {
-  const found = /(?:token=)?([\w-]{16,})\s*$/.exec(text);
-  if (!found) return false;
-  sessionStorage.setItem("token", found[1]);
+  const [, given, about] = /(?:^|token=)([\w-]{16,})(#\S*)?$/.exec(text.trim()) ?? [];
+  if (!given) return false;
+  sessionStorage.setItem("token", given);
+  if (about) history.replaceState(null, "", about);
   location.reload();
   return true;
 }
 
-window.addEventListener("hashchange", () => location.hash.startsWith("#token=") && location.reload());
 const ask = (path, { headers = {}, ...more } = {}) =>
   fetch(path, { ...more, credentials: "omit", headers: { authorization: `Bearer ${token}`, ...headers } });
 

@@ -10,7 +10,7 @@ const MOST = 120;
 export function bars(title, values, show) {
   const shown = values.slice(-MOST);
   const top = Math.max(0, ...shown.map((bar) => bar.value ?? 0));
-  if (!shown.length || top <= 0) return null;
+  if (shown.length < 2 || top <= 0) return null; // a single bar compares nothing
   const step = Math.min(30, (WIDTH - LEFT) / shown.length);
   const drawn = shown.map((bar, index) => {
     const height = Math.max(1, ((HEIGHT - 10) * (bar.value ?? 0)) / top);

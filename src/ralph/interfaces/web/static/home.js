@@ -144,7 +144,7 @@ export function cardDetail(detail, onAsk) {
           h("li", {},
             dim(`${moment(each.at)} `),
             each.verdict && h("span", { class: `verdict ${each.verdict}` }, each.verdict),
-            ` ${[each.role, each.what, each.reason].filter(Boolean).join(": ")}`,
+            ` ${[each.times > 1 && `${each.times} times`, each.role, each.what, each.reason].filter(Boolean).join(": ")}`,
           ),
         ),
       ),
