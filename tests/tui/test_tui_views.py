@@ -385,3 +385,14 @@ def test_a_paused_run_says_how_it_goes_on(shop: Record) -> None:
         await viewer.sees("⏸ paused", "Paused: press u to continue")
 
     play(shop.root, story)
+
+
+def test_an_empty_project_has_no_blank_view_and_no_cut_hint(root: Path) -> None:
+    async def story(viewer: Viewer) -> None:
+        await viewer.sees("how to begin")
+        await viewer.press("6")
+        await viewer.sees("no runs here yet: 4 says how to begin")
+        await viewer.press("2")
+        await viewer.sees("`ralph plan new --name NAME` starts a plan")
+
+    play(root, story)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ralph.domain.loop.evidence import Evidence, Verdict
+from ralph.domain.proof.layer_names import check_words
 from ralph.domain.tasks.task import DEFINITION, Task, TaskStatus
 
 
@@ -47,7 +48,7 @@ def why_not(evidence: Evidence) -> str:
     failing = (
         result for result in evidence.results if not result.holds and result.verdict is not Verdict.SKIPPED
     )
-    told = (f"{one.name}: {one.reason.strip().partition(chr(10))[0]}" for one in failing)
+    told = (f"{check_words(one.name)}: {one.reason.strip().partition(chr(10))[0]}" for one in failing)
     return "; ".join(one.removesuffix(": ") for one in told)
 
 
