@@ -117,6 +117,25 @@ def test_a_judge_that_says_no_costs_an_iteration(tasks: TaskProject) -> None:
         "echo VERIFIED",
         'echo "<verdict>VERIFIED</verdict>"',
         'printf "<%s>\\nPERHAPS\\n</%s>\\n" "$tag" "$tag"',
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_no_yes_and_costs_no_more_sessions(
+    tasks: TaskProject, answer: str
+) -> None:
+    tasks.settings(others={"limits": {"maxAttempts": 1}})
+    tasks.judge(answer)
+    coder(tasks, "semantic", check_for=["the sum is right"])
+
+    said = tasks.work(check=1)
+
+    assert "not judged yet: the judge gave no answer that could be read" in said
+    assert tasks.shown()["status"] == "open"
+    assert tasks.launches().count("T-1 coder") == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
         'printf "<%s>\\nVERIFIED\\n</%s>\\n" "$tag" "$tag"',  # not a word on the criterion
         'printf "<%s>\\nVERIFIED\\n1. NOT_VERIFIED: no\\n</%s>\\n" "$tag" "$tag"',
     ],

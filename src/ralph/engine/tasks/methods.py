@@ -142,7 +142,9 @@ class Semantic:
                 if number < TRIES:
                     verifying.judging.publish(Warned(f"{reason}: asking once more", mild=True))
                     continue
-                return MethodVerdict(Verdict.ERRORED, reason, told=reason, spend=spent)
+                # No work changes that, and so no further session: only the judging is repeated, and soon given up.
+                unread = Hindrance(Obstacle.TRANSIENT, reason)
+                return MethodVerdict(Verdict.ERRORED, reason, told=reason, spend=spent, hindrance=unread)
             missing = "\n".join(f"- {one}" for one in answer.missing)
             told = f"Verification failed. These criteria do not hold:\n{missing}"
             verdict = Verdict.PASSED if answer.verified else Verdict.FAILED
