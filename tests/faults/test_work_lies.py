@@ -131,7 +131,7 @@ def test_a_lie_is_found_and_told(tasks: TaskProject, command: str, lie: str, tol
 
     assert tasks.shown()["status"] == "failed"
     assert told in tasks.prompt("coder", 2)
-    assert "failed: tests and scripts left alone" in said
+    assert "failed: changes to tests and scripts" in said
     # Nothing of it reached the user's branch.
     assert tasks.git("rev-list", "--count", "main") == "2"
 

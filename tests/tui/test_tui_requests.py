@@ -78,7 +78,7 @@ def test_a_run_that_is_over_cannot_be_stopped_and_nothing_is_asked(shop: Record)
     async def story(viewer: Viewer) -> None:
         await viewer.sees("✔ completed")
         await viewer.press("x")
-        await viewer.hears(f"run {EARLIER} is not under way: it is completed")
+        await viewer.hears(f"run {EARLIER} is not under way (completed)")
         await viewer.misses("Stop run")
 
     play(shop.root, story, run_id=EARLIER)

@@ -26,7 +26,7 @@ LAYERS_AT_CLAIM = LAYER_NAMES - {LayerName.CANARY_AT_START}
 _WORDS = {
     LayerName.CANARY_AT_START.value: "planted failing test, at the start",
     LayerName.CANARY.value: "planted failing test",
-    LayerName.PROTECTION.value: "tests and scripts left alone",
+    LayerName.PROTECTION.value: "changes to tests and scripts",
 }
 
 

@@ -370,7 +370,8 @@ class Amount(click.ParamType[float]):
         try:
             number = float(str(value))
         except ValueError:
-            self.fail(f"{value!r} is not a number of {self.name}", param, ctx)
+            example = " (3600 is an hour)" if self.name == "seconds" else ""
+            self.fail(f"{value!r} is not a number of {self.name}{example}", param, ctx)
         if not 0 <= number < float("inf") or (number == 0 and not self._zero):
             self.fail(f"{value} is not {'at least' if self._zero else 'above'} zero", param, ctx)
         return number

@@ -73,7 +73,7 @@ class Requests(_Base):
 
     def action_say_over(self, _: str) -> None:
         if run := self._run_or_say():
-            self.say("\n".join((f"run {run.id} is not under way: it is {run.state.words}", *next_steps(run))))
+            self.say("\n".join((f"run {run.id} is not under way ({run.state.words})", *next_steps(run))))
 
     def action_ask_run(self, request: str) -> None:
         self._ask_run(Ask(request))

@@ -41,7 +41,7 @@ def ask(
     is_over = not run.live
     cancels = is_over and run.state is RunState.WAITING and request in (Ask.STOP, Ask.STOP_NOW)
     if is_over and not cancels:
-        message = f"run {run_id} is not under way: it is {run.state}"
+        message = f"run {run_id} is not under way ({run.state.words})"
         raise UsageError(message, hint="`ralph status` shows all runs")
     path = state_folder / "ralph.db"
     with closing(open_database(path)) as database:

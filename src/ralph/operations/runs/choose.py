@@ -16,7 +16,7 @@ def live_run(root: Root, reference: str | None) -> RunView:
     if reference is not None:
         run = _named(root, reference)
         if not run.live:
-            message = f"run {run.id} is not under way: it is {run.state}"
+            message = f"run {run.id} is not under way ({run.state.words})"
             raise UsageError(message, hint="`ralph status` shows all runs")
         return run
     runs = _recent(root)

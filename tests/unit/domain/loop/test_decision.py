@@ -91,7 +91,7 @@ def test_a_failed_check_tells_the_next_prompt() -> None:
 def test_a_failed_layer_is_called_what_people_read_everywhere() -> None:
     layer = CheckResult("protection", Verdict.FAILED)
     decision = decide(evidence(DONE, layer), Rules(), now=NOW)
-    assert decision == Continue("the agent said DONE, but still failing: tests and scripts left alone", ())
+    assert decision == Continue("the agent said DONE, but still failing: changes to tests and scripts", ())
 
 
 @pytest.mark.parametrize(

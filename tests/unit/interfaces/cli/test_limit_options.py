@@ -28,7 +28,7 @@ BAD = [
     ("--max-tokens", "0", "0: it must be at least 1"),
     ("--max-tokens", "1.5", "'1.5' is not a whole number"),
     ("--max-time", "0", "0 is not above zero"),
-    ("--max-time", "soon", "'soon' is not a number of seconds"),
+    ("--max-time", "soon", "'soon' is not a number of seconds (3600 is an hour)"),
     ("--max-iterations", "0", "0: it must be at least 1"),
     ("--maximum-iterations", "many", "'many' is not a whole number"),
 ]

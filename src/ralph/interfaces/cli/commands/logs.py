@@ -20,7 +20,7 @@ from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.runs import LAST, RunLabel, RunState, reason_of
 from ralph.errors import RalphError, UsageError
-from ralph.interfaces.cli.options import json_option, project_dir_option, state_folder
+from ralph.interfaces.cli.options import Count, json_option, project_dir_option, state_folder
 
 if TYPE_CHECKING:
     from ralph.domain.loop.events import LoopEvent
@@ -49,7 +49,7 @@ Examples:
 @click.command("logs", help=HELP)
 @click.argument("run", required=False, default=LAST)
 @click.option("-f", "--follow", is_flag=True, help="Keep printing until the run ends.")
-@click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="Only this iteration.")
+@click.option("--iteration", type=Count(), metavar="N", help="Only this iteration.")
 @click.option("--raw", is_flag=True, help="What the agent printed, byte for byte.")
 @json_option("Events as JSON lines, as with `ralph run --json`.")
 @project_dir_option

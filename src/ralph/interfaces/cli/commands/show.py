@@ -21,7 +21,7 @@ from ralph.domain.views.iterations import IterationView, fold_iterations
 from ralph.domain.views.runs import LAST, RunView
 from ralph.interfaces.cli.commands.status import why
 from ralph.interfaces.cli.folding import print_folded
-from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
+from ralph.interfaces.cli.options import Count, json_option, print_json, project_dir_option, state_folder
 from ralph.interfaces.cli.terminal import Look, colors_of, detect_look, marks_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ Examples:
 
 @click.command("show", help=HELP)
 @click.argument("run", required=False, default=LAST)
-@click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="Only this iteration.")
+@click.option("--iteration", type=Count(), metavar="N", help="Only this iteration.")
 @json_option("Print it as JSON.")
 @click.option("--receipt", is_flag=True, help="Print the run's receipt (receipt.json).")
 @project_dir_option
