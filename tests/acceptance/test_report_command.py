@@ -53,9 +53,10 @@ def test_open_shows_it_in_the_browser_or_says_why_not(ran: Project) -> None:
     ran.program("xdg-open", f'echo "$1" > "{shown}"\n')
     ran.environment.update(DISPLAY=":9", SSH_CONNECTION="", SSH_TTY="")
     said = ran.ralph("report", "--open", check=0)
+    opened = shown.read_text().strip()  # first of all: the one who shows it waits for a reader
     (page,) = ran.root.glob(".ralph/runs/*/report.html")
+    assert opened == str(page)
     assert said.stderr == f"wrote {page.relative_to(ran.root)}\n"
-    assert shown.read_text().strip() == str(page)
 
     said = ran.ralph("report", "--open", "-o", "r.html", check=0, SSH_TTY="there")
     assert f"over ssh there is no browser of yours. Open {ran.root / 'r.html'} yourself." in said.stderr

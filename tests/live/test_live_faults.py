@@ -63,7 +63,7 @@ def test_a_model_that_cannot_be_reached_is_a_passing_fault(project: LiveProject)
         closed.bind(("127.0.0.1", 0))
         project.settings(f"http://127.0.0.1:{closed.getsockname()[1]}")
         # codex waits for its network for ever; the time limit ends it, and the fault is still the right one
-        err = project.ralph("-p", PROMPT, "-m", "1", *patience, check=CANNOT_RUN)
+        err = project.ralph("-p", PROMPT, "-m", "1", "--no-wait", *patience, check=CANNOT_RUN)
 
     (session,) = project.events("agent_ended")
     assert session["fault"]["kind"] == "transient", err
