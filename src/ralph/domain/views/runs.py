@@ -212,16 +212,15 @@ RESUMABLE = frozenset(
 
 
 def run_to_resume(runs: Sequence[RunView], workspace: str, *, extended: bool) -> RunView | None:
-    """The newest interrupted run; otherwise the newest of all, if it was stopped or waits.
+    """The newest run of all, if it can go on; otherwise the newest interrupted one.
 
     ``extended``: it gets a new limit, so an exhausted one qualifies too.
     """
     own = sorted(runs_in(workspace, runs), key=lambda run: run.started_at, reverse=True)
     wanted = {RunState.INTERRUPTED, *((RunState.EXHAUSTED,) if extended else ())}
-    found = next((run for run in own if run.state in wanted), None)
-    if found is None and own and not own[0].live and own[0].state in (RunState.CANCELLED, RunState.WAITING):
+    if own and not own[0].live and own[0].state in (RunState.CANCELLED, RunState.WAITING):
         return own[0]
-    return found
+    return next((run for run in own if run.state in wanted), None)
 
 
 # --- the name of a run ---

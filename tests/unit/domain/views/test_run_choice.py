@@ -61,14 +61,16 @@ def test_a_run_whose_parent_is_in_another_record_is_its_own_here() -> None:
         ([RunState.CANCELLED], False, 0),
         ([RunState.WAITING], False, 0),
         ([RunState.CANCELLED, RunState.COMPLETED], False, None),
-        ([RunState.INTERRUPTED, RunState.CANCELLED], False, 0),
+        ([RunState.INTERRUPTED, RunState.CANCELLED], False, 1),
+        ([RunState.INTERRUPTED, RunState.CANCELLED, RunState.COMPLETED], False, 0),
+        ([RunState.EXHAUSTED, RunState.CANCELLED], True, 1),
         ([RunState.EXHAUSTED], False, None),
         ([RunState.EXHAUSTED], True, 0),
         ([RunState.FAILED], False, None),
     ],
 )
 def test_what_resume_takes_without_a_name(states: list[RunState], extended: bool, chosen: int | None) -> None:
-    """The newest interrupted run; else the newest of all, if it was stopped or waits."""
+    """The newest of all, if it was stopped or waits; else the newest interrupted run."""
     runs = [run(f"r{at}", state, at=at) for at, state in enumerate(states)]
     expected = None if chosen is None else runs[chosen]
     assert run_choice.run_to_resume(runs[::-1], HERE, extended=extended) == expected

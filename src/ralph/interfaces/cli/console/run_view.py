@@ -140,6 +140,7 @@ class Console:
         self._decision_reason = ""
         self._claims: tuple[str, ...] = ()
         self._is_proof_changed = False
+        self._not_seen_to_fail = ""
         self._accept_reason = ""
         self._tasks: TaskTable | None = None  # of a `ralph work`
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
@@ -358,6 +359,8 @@ class Console:
         self._check = ""
         result = event.result
         self._is_proof_changed |= result.name in _ABOUT_CHANGES and result.verdict is Verdict.FAILED
+        if result.name == LayerName.CANARY_AT_START and result.verdict is Verdict.SKIPPED:
+            self._not_seen_to_fail = result.reason
         what = _kind_of_check(result.name, result.command)
         name = clean_line(check_words(result.name) or result.command)
         took = duration(result.seconds)
@@ -517,10 +520,11 @@ class Console:
         table = self._tasks.lines() if self._tasks is not None else []
         lines = [*table, "", title, f"   {closing_figures(event)}"]
         started = None if self._is_part else self._started
-        policy = started.proof if started is not None and event.outcome is Outcome.COMPLETED else None
-        caveat = policy.caveat if policy is not None else ""
+        is_done = started is not None and event.outcome is Outcome.COMPLETED
+        policy = started.proof if started is not None and is_done else None
+        caveats = (policy.caveat if policy is not None else "", self._not_seen_to_fail if is_done else "")
         in_table = self._tasks.told if self._tasks is not None else ()
-        notes = (note for note in (caveat, *event.concerns) if note and note not in in_table)
+        notes = (note for note in (*caveats, *event.concerns) if note and note not in in_table)
         lines += ["   " + self._odd(clean_line(note)) for note in notes]
         if started is not None:
             end = Closing(
