@@ -402,7 +402,8 @@ def test_the_marker_names_the_run_and_what_was_uncommitted_before_it(plan: PlanR
     plan.project.git("checkout", "-q", "main")
     (root / "other.txt").write_text("a person's own")
     refused = plan.project.ralph("resume", "-m", "2", check=REFUSED).stderr
-    assert f"put them away (git stash -u); then `ralph resume {plan.runs()[0]}`" in refused
+    assert "put them away (git stash -u), " in refused
+    assert f"then `ralph resume {plan.runs()[0]}`" in refused
     assert marker["preIterationSnapshot"]["A"]["reviewStatus"] is None
 
 

@@ -62,6 +62,7 @@ class _Open:
     size: int = 1
     key: str | None = None
     key_line: int = 0
+    is_merge: bool = False
 
     @property
     def awaits_key(self) -> bool:
@@ -113,6 +114,9 @@ class _Composer:
             if event.anchor:
                 self._anchors[event.anchor] = _Part(event.value, 1, _Place(line))
             self._key(self._open[-1], event.value, line)
+            self._open[-1].is_merge = (
+                event.value == _MERGE and event.implicit[0]
+            )  # in quotes it is a key like any other
             return
         if event.tag:
             value = _read_tagged(event)
@@ -134,6 +138,7 @@ class _Composer:
             if not isinstance(part.value, str):
                 raise _bad(_line(event), f"*{event.anchor} is not text and cannot be a key")
             self._key(self._open[-1], part.value, _line(event))
+            self._open[-1].is_merge = False
             return
         self._close(part, None)
 
@@ -168,7 +173,7 @@ class _Composer:
             parent.items.append(part.value)
             return
         key, parent.key = parent.key or "", None
-        if key == _MERGE:
+        if parent.is_merge:
             parent.merged.append(part)
             return
         parent.values[key] = part.value

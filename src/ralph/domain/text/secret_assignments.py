@@ -52,7 +52,10 @@ def mask_assignments(text: str) -> str:
     end = 0
     for place in places:
         if place >= end and (found := _GIVEN.match(text, place)):
-            shown += (text[end:place], _replace(found))
+            masked = _replace(found)
+            if masked == found[0]:  # a name inside of what is no secret may be given one itself
+                continue
+            shown += (text[end:place], masked)
             end = found.end()
     return "".join((*shown, text[end:])) if shown else text
 

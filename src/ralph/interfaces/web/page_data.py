@@ -17,6 +17,7 @@ from ralph.domain.views.board import Board, Card, CardDetail
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.iterations import IterationView, Timeline
+from ralph.domain.views.next_steps import next_steps
 from ralph.domain.views.quota import quota_line
 from ralph.domain.views.runs import FeedEvent, RunLabel, RunView, outcome_words, possible_asks, reason_of
 
@@ -106,20 +107,24 @@ def run_data(run: RunView, label: RunLabel, budget: Budget | None = None) -> dic
     """``budget``: the limits it was started with, where they are shown."""
     check = run.last_check
     limits = budget or Budget()
-    return _fields(run, _RUN) | {
-        "title": line(str(label)),
-        "stateWords": run.state.words,
-        "limits": {"cost": limits.cost_usd, "tokens": limits.tokens, "seconds": limits.seconds},
-        "can": [ask.value for ask in possible_asks(run)],
-        "cost": run.cost_usd,
-        "check": None
-        if check is None
-        else {"name": line(check_words(check.name)), "verdict": line(check.verdict)},
-        "activeAt": int(run.active_at),  # fractions of a second would be news many times a second
-        "reason": line(reason_of(run)),
-        "parent": run.parent_id,
-        "quota": [line(words) for each in run.quota if (words := quota_line(each, time.time()))],
-    }
+    return (
+        _fields(run, _RUN)
+        | {
+            "title": line(str(label)),
+            "stateWords": run.state.words,
+            "limits": {"cost": limits.cost_usd, "tokens": limits.tokens, "seconds": limits.seconds},
+            "can": [ask.value for ask in possible_asks(run)],
+            "cost": run.cost_usd,
+            "check": None
+            if check is None
+            else {"name": line(check_words(check.name)), "verdict": line(check.verdict)},
+            "activeAt": int(run.active_at),  # fractions of a second would be news many times a second
+            "reason": line(reason_of(run)),
+            "parent": run.parent_id,
+            "next": [line(step) for step in next_steps(run)[:-1]],  # for the report there is a button
+            "quota": [line(words) for each in run.quota if (words := quota_line(each, time.time()))],
+        }
+    )
 
 
 def timeline_data(timeline: Timeline, iterations: Iterable[IterationView], *, live: bool) -> dict[str, Any]:

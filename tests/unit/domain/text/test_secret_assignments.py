@@ -16,6 +16,7 @@ from ralph.domain.text.secret_names import MASK
 S = "pA55w0rd-x1"
 GIVEN = [
     f"password: {S}",
+    f'token :secret => "{S}"',  # the first name is given the second
     f"  db_password:   '{S}'",
     f"aws_secret_access_key = wJalr{S}/K7MDENG",
     f'{{"client_secret": "{S}"}}',

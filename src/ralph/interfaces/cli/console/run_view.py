@@ -35,6 +35,7 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.loop.session_report import Ending, Fatal, RateLimited
 from ralph.domain.proof.layer_names import LAYER_NAMES, LAYERS_AT_CLAIM, LayerName, check_words
+from ralph.domain.proof.policy import UNCHECKED, ProofPolicy
 from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
@@ -141,6 +142,7 @@ class Console:
         self._claims: tuple[str, ...] = ()
         self._is_proof_changed = False
         self._not_seen_to_fail = ""
+        self._was_checked = False
         self._accept_reason = ""
         self._tasks: TaskTable | None = None  # of a `ralph work`
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
@@ -359,6 +361,7 @@ class Console:
         self._check = ""
         result = event.result
         self._is_proof_changed |= result.name in _ABOUT_CHANGES and result.verdict is Verdict.FAILED
+        self._was_checked |= result.required and result.verdict is Verdict.PASSED
         if result.name == LayerName.CANARY_AT_START and result.verdict is Verdict.SKIPPED:
             self._not_seen_to_fail = result.reason
         what = _kind_of_check(result.name, result.command)
@@ -520,9 +523,8 @@ class Console:
         table = self._tasks.lines() if self._tasks is not None else []
         lines = [*table, "", title, f"   {closing_figures(event)}"]
         started = None if self._is_part else self._started
-        is_done = started is not None and event.outcome is Outcome.COMPLETED
-        policy = started.proof if started is not None and is_done else None
-        caveats = (policy.caveat if policy is not None else "", self._not_seen_to_fail if is_done else "")
+        is_done = event.outcome is Outcome.COMPLETED
+        caveats = self._caveats(started.proof) if started is not None and is_done else ()
         in_table = self._tasks.told if self._tasks is not None else ()
         notes = (note for note in (*caveats, *event.concerns) if note and note not in in_table)
         lines += ["   " + self._odd(clean_line(note)) for note in notes]
@@ -538,6 +540,13 @@ class Console:
         if event.hint:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]
         return lines
+
+    def _caveats(self, policy: ProofPolicy | None) -> tuple[str, ...]:
+        """What must be said of work that was accepted."""
+        if policy is not None:
+            return (policy.caveat, self._not_seen_to_fail)
+        is_word_alone = self._tasks is None and not self._was_checked
+        return (UNCHECKED,) if is_word_alone else ()
 
 
 def _without_lines(result: CheckResult) -> str:

@@ -102,6 +102,8 @@ function landmark(event) {
       return say("marks", "odd", data.now ? "stopping now" : "stopping after the current step");
     case "processes_ended":
       return say("noise", "odd", `ended leftover processes: ${(data.left_behind ?? []).join(", ")}`);
+    case "task_reported":
+      return row("marks", event.at, h("strong", { class: data.outcome === "completed" ? "good" : "odd" }, `${data.task} ${data.result}`), ` ${data.title ?? ""}`, data.reason && h("div", { class: "dim" }, data.reason));
     case "warned":
       return say("marks", "odd", data.message);
     case "run_ended": {

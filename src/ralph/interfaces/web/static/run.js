@@ -15,6 +15,12 @@ function used(name, value, amount, limit, show) {
   return h("div", {}, h("dt", {}, name), h("dd", {}, value, limit && [dim(` of ${show(limit)}`), h("progress", { max: limit, value: Math.min(amount, limit), "aria-label": `${name}: used of the limit` })]));
 }
 
+/** ``to continue: ralph resume r1`` */
+function nextStep(text) {
+  const at = text.indexOf(": ") + 2;
+  return h("p", { class: "dim" }, text.slice(0, at), h("code", {}, text.slice(at)));
+}
+
 const GROUPS = [["all", "Everything"], ["words", "Words"], ["tools", "Tools"], ["checks", "Checks"]];
 
 export class RunPage {
@@ -169,17 +175,18 @@ export class RunPage {
       h("div", { class: "run-title" }, h("h1", {}, run.title ? inline(run.title) : run.id), stateChip(run)),
       (run.title || run.parent) && h("p", { class: "dim" }, run.title && run.id, run.parent && [run.title ? ", part of " : "part of ", h("a", { href: runLink(run.parent) }, run.parent)]),
       run.reason && h("p", { class: "why" }, run.reason, run.waitsUntil && h("span", { class: "until", "data-until": run.waitsUntil })),
-      run.concerns.map((concern) => h("p", { class: "odd" }, `Concern: ${concern}`)),
+      run.concerns.map((concern) => h("p", { class: "odd" }, `⚠ ${concern}`)),
       h("dl", { class: "facts" },
         used("Iteration", run.iteration || run.maximum ? String(run.iteration) : "", run.iteration, run.maximum, String),
         used("Cost", run.limits.cost && run.cost === null ? "unknown" : spent(run), run.cost ?? 0, run.limits.cost, money),
         used("Tokens", run.tokens || run.limits.tokens ? compact(run.tokens) : "", run.tokens, run.limits.tokens, compact),
-        used(run.live ? "Running for" : "Took", run.live ? h("span", { "data-since": run.startedAt }, duration(seconds)) : duration(seconds), seconds, run.limits.seconds, duration),
+        used(run.live ? "Running for" : "From start to end", run.live ? h("span", { "data-since": run.startedAt }, duration(seconds)) : duration(seconds), seconds, run.limits.seconds, duration),
         fact("Started", moment(run.startedAt)),
         fact("Agent", `${run.agent} · ${run.profile}`),
         fact("Subscription", run.quota.join(", ")),
       ),
-      header.map((note) => h("p", { class: "odd" }, `⚠ ${note}`)),
+      header.map((note) => h("p", { class: "dim" }, note)),
+      run.next.map(nextStep),
       this.buttons(),
     ];
   }
