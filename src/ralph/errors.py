@@ -8,6 +8,8 @@ RalphError            message, and what to do about it
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
 ├─ GitFailed          git cannot do what the work needs                exit 4
 ├─ SetupFailed        a worktree cannot be made able to build          exit 4
+├─ ForgeRefused       no login, no permission, or a rule of the forge  exit 4
+├─ ForgeAway          the forge cannot be reached, or is busy          exit 5
 └─ StoreError         database damaged, unwritable or of a newer ralph exit 4
    └─ TooManyFiles    the system lets this process open no more        exit 4
 anything else         a bug in ralph                                   exit 3
@@ -79,3 +81,19 @@ class TooManyFiles(StoreError):
         super().__init__(
             "too many files are open", hint="raise the limit and try again: `ulimit -n 256` or more"
         )
+
+
+class ForgeRefused(RalphError):
+    """The forge will not do it: no login, no permission, no such repository, a rule of its own."""
+
+    exit_code = 4
+
+
+class ForgeAway(RalphError):
+    """The forge cannot be reached, or is busy. ``after``: seconds to wait, if it said so."""
+
+    exit_code = 5
+
+    def __init__(self, message: str, *, hint: str = "", after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.after = after

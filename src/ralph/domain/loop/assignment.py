@@ -50,6 +50,14 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """Nothing can be done now, but soon: the work is asked again after ``seconds``, without a session."""
+
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """A claim that needed no session was judged. The work is asked again, unless whoever judges must be waited for."""
 
@@ -64,4 +72,4 @@ class Settled:
     acceptance: Acceptance | None = None
 
 
-Offer = Assignment | Drained | Blocked | Judged | Settled
+Offer = Assignment | Drained | Blocked | Pending | Judged | Settled

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ralph.domain.agent.events import AgentEvent
 from ralph.domain.agent.quota import Window
+from ralph.domain.delivery.seen import SeenCheck
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.loop.session_report import Fault, Spend
@@ -214,6 +215,28 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class PullRequestSeen:
+    """The pull request of a branch, whenever something about it has changed. ``step`` is what ralph does about it: wait,
+    fix, rerun, update, merge, ask or done; ``reason`` says why."""
+
+    number: int
+    url: str
+    title: str
+    branch: str
+    base: str
+    head: str  # the commit that all of this is about
+    state: str  # open, merged or closed
+    step: str
+    reason: str
+    checks: tuple[SeenCheck, ...] = ()
+    for_people: bool = False  # it waits for a person, not for CI
+    is_draft: bool = False
+    strangers: int = 0  # remarks by people who may not write to the repository; no agent gets them
+    hint: str = ""  # what a person can do
+    kind: str = field(default="pull_request_seen", init=False)
+
+
+@dataclass(frozen=True, slots=True)
 class TaskReported:
     """What became of one task of a `ralph work`: when it ends, or at the end of all if nobody worked on it."""
 
@@ -250,5 +273,5 @@ class RunEnded:
 LoopEvent = (
     RunStarted | IterationStarted | AgentStarted | AgentActed | AgentEnded | ProcessesEnded | CheckStarted | CheckEnded
     | ClaimsSought | ActionStarted | ActionEnded | IterationEnded | QuotaSeen | PauseBegan | RunPaused | RunUnpaused | Steered
-    | StopRequested | Warned | TaskReported | RunEnded
+    | StopRequested | Warned | PullRequestSeen | TaskReported | RunEnded
 )  # fmt: skip

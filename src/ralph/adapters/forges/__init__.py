@@ -1,0 +1,1 @@
+"""Where pull requests live: one file per forge, and the ways to talk to it."""
