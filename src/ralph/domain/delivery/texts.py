@@ -86,9 +86,12 @@ def fix_objective(
     most_chars: int,
 ) -> str:
     """``attempt``: how many sessions have tried before, and one. ``conflicts``: files with marks of the merge."""
-    parts = [
+    head = (
         f"Pull request #{pull.number} ({pull.title}) from {pull.branch} into {pull.base} cannot be merged yet: {reason}."
-        f" This is attempt {attempt} to fix that.",
+        f" This is attempt {attempt} to fix that."
+    )
+    parts = [
+        head,
         *([_conflict(pull, conflicts)] if conflicts else ()),
         *(_failure(log, most_chars) for log in logs),
         *([_remarks(remarks)] if remarks else ()),
