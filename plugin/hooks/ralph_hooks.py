@@ -2358,9 +2358,10 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
     """What ralph writes is never part of the work."""
     NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
 
-    def own_git(command: str, *arguments: str) -> tuple[str, ...]:
-        """The command line, to run with ``ENVIRONMENT``."""
-        return (*_OPTIONS, command, *_ALWAYS.get(command, ()), *arguments)
+    def own_git(command: str, *arguments: str, configuration: Sequence[str] = ()) -> tuple[str, ...]:
+        """The command line, to run with ``ENVIRONMENT``. ``configuration``: further settings, as ``key=value``."""
+        more = (part for setting in configuration for part in ("-c", setting))
+        return (*_OPTIONS, *more, command, *_ALWAYS.get(command, ()), *arguments)
     return locals()
 
 def ralph_domain_tasks_circles():

@@ -26,6 +26,8 @@ IDENTITY = 'set user.name and user.email with "git config"'
 REPAIR = "see what `git status` says, and repair the repository"
 GATE = Path(__file__).with_name("gate")
 """Instead of git's folder of programs: what git starts by itself enters no submodule, where a configuration may be an agent's."""
+REMOTE = {"GIT_ALLOW_PROTOCOL": "file:https:ssh"}
+"""For the few commands that fetch or push, which name a remote of the user's and enter no submodule."""
 LOCK_SECONDS = 3.0
 """How long another git, the user's or an editor's, may hold the index."""
 
@@ -118,8 +120,12 @@ class Git:
         environment: Mapping[str, str] | None = None,
         stdin: Path | None = None,
         into: Callable[[bytes], None] | None = None,
+        is_remote: bool = False,
+        configuration: Sequence[str] = (),
     ) -> Ran:
-        """``most``: bytes of output, after which it is ended. ``into`` takes all of it instead, as it comes."""
+        """``most``: bytes of output, after which it is ended. ``into`` takes all of it instead, as it comes.
+        ``is_remote``: it talks to another machine, for which it needs the programs that the gate keeps from it.
+        ``configuration``: further settings, as ``key=value``."""
         output, err = bytearray(), Excerpt(4_000, Keep.TAIL)
         enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -129,12 +135,12 @@ class Git:
                 enough.set_result(None)
 
         variables = {**self._environment, **(environment or {})}
-        variables |= behind_gate(self.root, variables)
+        variables |= REMOTE if is_remote else behind_gate(self.root, variables)
         watch = asyncio.create_task(self._watch())
         try:
             exit_ = await self._runner.run(
                 Command(
-                    own_git(*arguments),
+                    own_git(*arguments, configuration=configuration),
                     self.root,
                     environment=variables,
                     stdin=stdin,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.config.agent_definitions import ADAPTERS, DefinedAgentSettings, Definitions
+from ralph.config.delivery_settings import PullRequestSettings
 from ralph.config.kinds import (
     COUNT,
     PROGRAMS,
@@ -44,6 +45,7 @@ from ralph.config.untrusted import (
 )
 from ralph.config.workspace_settings import WorkspaceSettings
 from ralph.domain.agent.options import Isolation
+from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.loop.feedback import Placement
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
@@ -436,6 +438,18 @@ class Settings:
         Nullable(Table(ScmSettings)),
         None,
         "What to do with the changes whenever all guardrails pass; null: nothing.",
+    )
+    delivery: DeliveryKind = setting(
+        Choice(*DeliveryKind),
+        DeliveryKind.LOCAL,
+        "What happens to accepted work: `local`: it stays here, and `ralph work` merges it into your branch; `pr`: its branch"
+        " is pushed and becomes a pull request that ralph follows: see docs/ship.md.",
+        untrusted=only(DeliveryKind.LOCAL),
+        means="delivers accepted work by",
+        says={DeliveryKind.PR: "pushes accepted work and opens pull requests with your login"},
+    )
+    pull_request: PullRequestSettings = setting(
+        Table(PullRequestSettings), PullRequestSettings(), "How pull requests are made and followed."
     )
     output: OutputSettings = setting(
         Table(OutputSettings),

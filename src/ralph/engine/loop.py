@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 
-from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged, Settled
+from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged, Pending, Settled
 from ralph.domain.loop.decision import STOPPED, GiveUp, Outcome, Retry, Stop, decide
 from ralph.domain.loop.events import RunEnded, Warned
 from ralph.domain.loop.evidence import Evidence
@@ -13,7 +13,7 @@ from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.engine.iteration import ending, iterate
 from ralph.engine.parts import LoopParts
-from ralph.engine.pause import pause_after, stand_by
+from ralph.engine.pause import pause_after, stand_by, wait_for_work
 from ralph.engine.ports import Snapshot
 from ralph.errors import GitFailed, RalphError
 
@@ -99,6 +99,13 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
             return Stop(Outcome.EXHAUSTED if unfinished else Outcome.COMPLETED, reason), state
         case Blocked(reason, hint):
             return Stop(Outcome.WAITING, reason, hint), state
+        case Pending(seconds=seconds):
+            if stopping:
+                return Stop(Outcome.CANCELLED, STOPPED), state
+            if time_over := parts.budget.of_waiting().exceeded(state):
+                return Stop(Outcome.EXHAUSTED, time_over, parts.budget.hint(state)), state
+            await wait_for_work(seconds, state, parts)
+            return None, state
         case Judged(evidence):
             return await _take_in(parts, state, evidence, progress)
         case Settled() as settled:

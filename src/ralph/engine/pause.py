@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from ralph.domain.loop.decision import Decision, Retry
 from ralph.domain.loop.events import PauseBegan
@@ -31,6 +32,12 @@ async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) ->
     allowed = _allowed(parts, state)
     parts.publish(PauseBegan(reason, now + min(longest, allowed)))
     await _sleep(parts, state, delay=delay, until=until, allowed=allowed)
+
+
+async def wait_for_work(seconds: float, state: LoopState, parts: LoopParts) -> None:
+    """Until there may be something to do. It costs nothing but time, so no other limit ends it."""
+    parts = replace(parts, budget=parts.budget.of_waiting())
+    await _sleep(parts, state, delay=seconds, until=None, allowed=_allowed(parts, state))
 
 
 async def stand_by(control: Control, exceeded: Callable[[], object]) -> bool:

@@ -17,6 +17,8 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher
 from ralph.adapters.processes.yielding import YieldingRunner
 from ralph.config.schema import Settings
+from ralph.domain.delivery.forge_tokens import without_forge_tokens
+from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.loop.profile import Profile
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.sandbox.own_git import own_git
@@ -80,6 +82,8 @@ def agent_environment(
     launch: Launch, run_id: str, *, parent_id: str, environ: Mapping[str, str]
 ) -> dict[str, str]:
     environment = {**environ, **launch.settings.agent.environment}
+    if launch.settings.delivery == DeliveryKind.PR:
+        environment = without_forge_tokens(environment, launch.settings.agent.environment)
     # What a supervised parent told its agent is not about the agent of this run.
     environment.pop("RALPH_ATTEMPT", None)
     return environment | {
@@ -160,11 +164,14 @@ async def open_runners(
         environment=agent_environment,
         report=report,
     ) as confinement:
+        checked = environment
+        if launch.settings.delivery == DeliveryKind.PR:
+            checked = without_forge_tokens(environment)
         # What runs the agent, or its work, is kept: nothing of it may outlive its end.
         kept = partial(make, ladder=launch.ladder, exempt=exempt, watcher=watcher)
         if confinement.sandbox is None:
             agents: ProcessRunner = kept(base_environment=agent_environment)
-            checks: ProcessRunner = make(base_environment=environment, watcher=watcher)
+            checks: ProcessRunner = make(base_environment=checked, watcher=watcher)
             outside = YieldingRunner(make(base_environment=environment, find=own.find), control)
             commands = YieldingRunner(make(base_environment=environment), control)
         else:
@@ -172,9 +179,9 @@ async def open_runners(
                 kept(base_environment=own.environment, find=own.find), agent_environment
             )
             checks = (
-                confinement.around(ours(watcher=watcher), environment)
+                confinement.around(ours(watcher=watcher), checked)
                 if launch.settings.sandbox_checks
-                else make(base_environment=environment, watcher=watcher)
+                else make(base_environment=checked, watcher=watcher)
             )
             outside = commands = YieldingRunner(
                 await _wary(confinement, ours, own, launch.root.workspace), control

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.checks.commands import ShellCommands
+from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.verification_config import commands_of_merge
 from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.pipeline import Pipeline
@@ -23,13 +24,17 @@ class FinalVerification:
     task: Task
     pipeline: Pipeline
 
-    async def verify(self, path: Path) -> str:
-        """Empty if all of them pass, else what is wrong."""
-        kit, pipeline = self.kit, self.pipeline
-        required = commands_of_merge(
-            [guardrail.required for guardrail in kit.launch.guardrails],
+    @property
+    def required(self) -> tuple[RequiredCommand, ...]:
+        pipeline = self.pipeline
+        return commands_of_merge(
+            [guardrail.required for guardrail in self.kit.launch.guardrails],
             [criteria_for(self.task, role, pipeline.defaults) for role in pipeline.roles],
         )
+
+    async def verify(self, path: Path) -> str:
+        """Empty if all of them pass, else what is wrong."""
+        kit, required = self.kit, self.required
         async with (
             kit.runner_at(path) as runner,
             until_time_is_over(kit.control, kit.time_over) as control,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ralph.adapters.storage.earlier_runs import kept_proof
 from ralph.config.root import git_top
 from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
+from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.engine.ports import Adviser, Agent, Check, Commands, When
@@ -65,6 +66,9 @@ class ProofLayers:
     warnings: Sequence[str] = ()
     advisers: Sequence[Adviser] = ()
     end: Callable[[], Awaitable[None]] = nothing_to_begin
+    rebase: Callable[[], Awaitable[None]] = (
+        nothing_to_begin  # what is there now is what later work is compared with
+    )
 
 
 async def prompt_layers(kit: Kit) -> ProofLayers:
@@ -152,11 +156,16 @@ async def proof_layers(
     compared = comparison(kit, proof, protection)
     run_id, left = left_in(proof.store)
     undo = undo_patch(kit, proof.store)
+
+    async def rebase() -> None:
+        await proof.store.remember_base(await proof.store.snapshot())
+
     return ProofLayers(
         [compared, *layers_of(kit, proof, protection)],
         beginning_of(kit, proof),
         CommitGuard(proof.store, compared),
         advisers=[LeftChangesAdviser(proof.store, compared, undo, run_id=run_id, paths=left)] if left else [],
+        rebase=rebase,
     )
 
 
@@ -387,5 +396,6 @@ def protection_of(kit: Kit, required: Sequence[RequiredCommand], prefix: str) ->
         found,
         tests=True,
         tests_are_free=settings.tests == TestsPolicy.FREE,
+        ci=settings.delivery == DeliveryKind.PR,
         scripts=found.scripts | kit.program_files.paths,
     )

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_reader import RECENT, RunReader, open_reader
 from ralph.domain.agent.events import Text, Usage
+from ralph.domain.delivery.seen import SeenCheck
 from ralph.domain.holder import Owner
 from ralph.domain.loop.asks import Ask
 from ralph.domain.loop.decision import Outcome
@@ -25,6 +27,7 @@ from ralph.domain.loop.events import (
     IterationEnded,
     IterationStarted,
     PauseBegan,
+    PullRequestSeen,
     RunEnded,
     RunStarted,
 )
@@ -40,6 +43,10 @@ HERE = Owner(99, "reader", "boot", "here")
 ALIVE = Owner(7, "alive", "boot", "here")
 DEAD = Owner(8, "dead", "boot", "here")
 SPEND = Spend(0.5, Usage(100, 20, 3, 0), 1.0)
+PULL = PullRequestSeen(
+    12, "https://h/pull/12", "Sort", "sort", "main", "9f3e", "open", "wait", "waits for build",
+    checks=(SeenCheck("build", "pending"),),
+)  # fmt: skip
 
 
 def started_of(pid: int) -> str | None:
@@ -87,6 +94,10 @@ class Journal:
 
     def wait(self, until: float) -> None:
         self._append(PauseBegan("usage limit", until))
+        self.journal.flush()
+
+    def see(self, event: PullRequestSeen | PauseBegan) -> None:
+        self._append(event)
         self.journal.flush()
 
     def end(self, outcome: Outcome = Outcome.COMPLETED, reason: str = "done") -> None:
@@ -177,6 +188,55 @@ def test_a_run_waits_until_its_next_session_begins(record: Record, reader: RunRe
     assert (view.state, view.waits_until, view.reason) == (RunState.WAITING, 5000.0, "usage limit")
     run.start(1)
     assert (only(reader).state, only(reader).waits_until) == (RunState.RUNNING, None)
+
+
+def test_a_run_that_waits_for_its_pull_request_says_for_what(record: Record, reader: RunReader) -> None:
+    run = record.run("r")
+    run.start(1)
+    run.judge(1)
+    assert only(reader).pull_request is None
+
+    run.see(PULL)
+    view = only(reader)
+    assert (view.state, view.reason, view.waits_until) == (RunState.WAITING, "waits for build", None)
+    assert view.pull_request is not None
+    assert (view.pull_request.number, view.pull_request.checks) == (12, PULL.checks)
+
+    run.see(PauseBegan("the forge is away", 99.0))
+    assert (only(reader).reason, only(reader).waits_until) == ("the forge is away", 99.0)
+
+    run.see(replace(PULL, step="fix", reason="failed: build"))
+    assert only(reader).state is RunState.RUNNING
+    run.start(2)
+    view = only(reader)
+    assert view.state is RunState.RUNNING
+    assert view.pull_request is not None
+    assert view.pull_request.step == "fix", "it stays on the screen while a session works on it"
+
+
+@pytest.mark.parametrize("newest", [0, RECENT - 1, RECENT, 10 * RECENT])
+def test_a_long_session_does_not_hide_the_pull_request(record: Record, newest: int) -> None:
+    run = record.run("r")
+    run.see(PULL)
+    run.see(replace(PULL, step="fix"))
+    run.start(1)
+    run.act(newest)
+    opened = open_reader(record.folder)
+    assert opened is not None
+    with opened as reader:
+        pull = only(reader).pull_request
+    assert pull is not None
+    assert pull.step == "fix"
+
+
+def test_a_pull_request_that_cannot_be_read_hides_nothing_else(record: Record, reader: RunReader) -> None:
+    run = record.run("r")
+    run.see(PULL)
+    record.database.execute(
+        """UPDATE events SET data = CAST('{"kind": "pull_request_seen"}' AS BLOB) WHERE kind = 'pull_request_seen'"""
+    )
+    view = only(reader)
+    assert (view.state, view.pull_request) == (RunState.RUNNING, None)
 
 
 def test_a_pause_takes_effect_after_the_session(record: Record, reader: RunReader) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.storage.database import StartedOf, store_errors
@@ -117,6 +117,27 @@ def used_before(database: sqlite3.Connection, path: Path, task_id: str, *, besid
             state = decode_state(data)
             used += Spend(state.spend.cost_usd, state.spend.usage, state.seconds)
     return used
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFigures:
+    """What all runs of a task took together."""
+
+    spend: Spend = Spend()
+    sessions: int = 0
+    denied: int = 0
+
+
+def figures_of_task(database: sqlite3.Connection, path: Path, task_id: str) -> TaskFigures:
+    found = TaskFigures()
+    with store_errors(path):
+        for (data,) in database.execute(STATES, (task_id, "")):
+            state = decode_state(data)
+            spend = replace(state.spend, seconds=state.seconds)
+            found = TaskFigures(
+                found.spend + spend, found.sessions + state.iteration, found.denied + state.denied
+            )
+    return found
 
 
 def spend_after(database: sqlite3.Connection, run_id: str, seq: int, *, price: PriceOf) -> Spend:

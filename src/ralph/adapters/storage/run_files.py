@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from ralph.adapters import beneath
 from ralph.adapters.storage.places import located, recorded
@@ -137,13 +138,23 @@ def _found(key: str, value: object, project: Path, *, was: Path, now: Path) -> o
 
 def write_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -> Path:
     from ralph.adapters.storage.database import store_errors  # what only a run that has ended needs
+
+    path = run_folder / "receipt.json"
+    text = json.dumps(read_receipt(database, run_folder, run_id), indent=1) + "\n"
+    with store_errors(path):
+        beneath.write_atomic(path, text, _state_of(run_folder))
+    return path
+
+
+def read_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -> dict[str, Any]:
+    """Of everything that is on record so far."""
+    from ralph.adapters.storage.database import store_errors
     from ralph.adapters.storage.wire import decode_event, restore
     from ralph.domain.views.receipt import KINDS, receipt
 
-    path = run_folder / "receipt.json"
     kinds = ", ".join("?" * len(KINDS))
     query = f"SELECT data FROM events WHERE run_id = ? AND kind IN ({kinds}) ORDER BY seq"  # noqa: S608
-    with store_errors(path):
+    with store_errors(run_folder):
         row = database.execute(RECEIPT_RUN, (run_id,)).fetchone()
         run = dict(zip(("run", "profile", "agent", "root", "started_at", "ended_at"), row, strict=True))
         run["root"] = str(located(run["root"], _project_of(run_folder)))
@@ -151,6 +162,4 @@ def write_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) -
         events = [
             decode_event(data) for (data,) in stored if restore(data) is not None
         ]  # a clone can bring others
-        text = json.dumps(receipt(run, events), indent=1) + "\n"
-        beneath.write_atomic(path, text, _state_of(run_folder))
-    return path
+        return receipt(run, events)

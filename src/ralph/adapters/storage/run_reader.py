@@ -22,6 +22,7 @@ from ralph.domain.views.runs import LastCheck, RunView, is_alive, label_of, last
 from ralph.errors import StoreError
 
 if TYPE_CHECKING:
+    from ralph.domain.views.pull_request import PullRequestView
     from ralph.domain.views.runs import FeedEvent, RunLabel
 
 BUSY_TIMEOUT = 5.0
@@ -30,7 +31,11 @@ PAGE = 100
 RECENT = 64
 """Events searched for the newest check: only a few follow the checks of an iteration."""
 
+LANDMARKS = 500
+"""Events besides the agent's words that are searched for its pull request: no session has so many."""
+
 FIRST_OWNERS = 2
+FIRST_LANDMARKS = 5
 
 _OWNER = "pid, process_started, boot_id, host, parent_id, ended_at"
 _NO_OWNER = "0, '', '', '', '', NULL"
@@ -69,6 +74,19 @@ class _Seen:
     check: LastCheck | None = None
     waits_until: float | None = None
     waits_for: str = ""
+    pull_request: PullRequestView | None = None
+    awaits: bool = False  # the pull request, and nothing was begun since it was seen
+
+    @property
+    def waits(self) -> bool:
+        return self.awaits or self.waits_until is not None
+
+    @property
+    def why(self) -> str:
+        """What it waits for."""
+        if self.waits_until is None and self.pull_request is not None:
+            return self.pull_request.reason
+        return self.waits_for
 
 
 def open_reader(state_folder: Path) -> RunReader | None:
@@ -97,6 +115,7 @@ class RunReader:
         self._path = path
         self._columns = f"{_RUN}, {_OWNER if version >= FIRST_OWNERS else _NO_OWNER}"
         self._has_owners = version >= FIRST_OWNERS
+        self._has_landmarks = version >= FIRST_LANDMARKS
         self._views: dict[str, tuple[_Row, RunView]] = {}
         self._seen: dict[str, _Seen] = {}
 
@@ -205,7 +224,7 @@ class RunReader:
         seen = self._look(row.id)
         paused_at = self._paused_at(row.id) if alive else None
         paused = paused_at is not None and (begun is None or begun[1] < paused_at)
-        waits = alive and not in_session and seen.waits_until is not None
+        waits = alive and not in_session and seen.waits
         return RunView(
             id=row.id,
             profile=row.profile,
@@ -222,7 +241,7 @@ class RunReader:
             active_at=max(row.updated_at, seen.at),
             ended_at=row.ended_at,
             waits_until=seen.waits_until if waits else None,
-            reason=seen.waits_for if waits and not paused else row.reason or "",
+            reason=seen.why if waits and not paused else row.reason or "",
             concerns=tuple(concern for concern in _list(state.get("concerns")) if isinstance(concern, str)),
             parent_id=row.parent_id,
             task=str(options.get("task") or ""),
@@ -231,6 +250,7 @@ class RunReader:
             cost_is_partial=spend.get("is_partly_unknown") is True,
             proof=_policy(_dict(options.get("proof"))),
             quota=quota_in(options),
+            pull_request=seen.pull_request,
         )
 
     def _paused_at(self, run_id: str) -> float | None:
@@ -252,9 +272,12 @@ class RunReader:
         if known is None:
             known = self._seen[run_id] = _Seen()
             newest = "SELECT seq, at, kind FROM events WHERE run_id = ? ORDER BY seq DESC LIMIT ?"
-            self._take(known, self.query(newest, run_id, RECENT)[::-1])
+            recent = self.query(newest, run_id, RECENT)[::-1]
+            self._take(known, recent)
             if known.check is None:
                 known.check = self._check_before_session(run_id)
+            if known.pull_request is None and len(recent) == RECENT and self._has_landmarks:
+                known.pull_request = self._pull_request_before(run_id, recent[0][0])
         else:
             since = "SELECT seq, at, kind FROM events WHERE run_id = ? AND seq > ? ORDER BY seq"
             self._take(known, self.query(since, run_id, known.seq))
@@ -262,21 +285,46 @@ class RunReader:
 
     def _take(self, seen: _Seen, events: list[tuple[Any, ...]]) -> None:
         checks: list[int] = []
-        pause = None
+        pause = pull = None
         for seq, at, kind in events:
             seen.seq, seen.at = seq, at
             if kind == "check_ended":
                 checks.append(seq)
             elif kind == "pause_began":
                 pause = seq
+            elif kind == "pull_request_seen":  # it says more about the wait than a delay before it
+                pull, pause, seen.waits_until, seen.awaits = seq, None, None, True
             elif kind in ("iteration_started", "run_started", "run_ended"):
-                pause, seen.waits_until = None, None
+                pause, seen.waits_until, seen.awaits = None, None, False
         seen.check = last_check_of(chain(self._checks(reversed(checks)), filter(None, [seen.check])))
         if pause is not None:
             data = self._data(pause)
             until = data.get("until")
             seen.waits_until = float(until) if isinstance(until, float | int) else None
             seen.waits_for = str(data.get("reason") or "")
+        if pull is not None:
+            seen.pull_request = self._pull_request(pull)
+        seen.awaits &= seen.pull_request is not None and seen.pull_request.is_waiting
+
+    def _pull_request_before(self, run_id: str, seq: int) -> PullRequestView | None:
+        """A session's words hide it, or hours of waiting for it."""
+        found = self._one_or_none(
+            "SELECT seq FROM (SELECT seq, kind FROM events WHERE run_id = ? AND seq < ? AND kind <> 'agent_acted'"
+            " ORDER BY seq DESC LIMIT ?) WHERE kind = 'pull_request_seen' LIMIT 1",
+            run_id,
+            seq,
+            LANDMARKS,
+        )
+        return None if found is None else self._pull_request(found[0])
+
+    def _pull_request(self, seq: int) -> PullRequestView | None:
+        """None: it was written by a version of ralph that this one does not understand."""
+        from ralph.adapters.storage.wire import restore  # few runs have one
+        from ralph.domain.loop.events import PullRequestSeen
+        from ralph.domain.views.pull_request import view_of
+
+        event = restore(self._one("SELECT data FROM events WHERE seq = ?", seq)[0])
+        return view_of(event) if isinstance(event, PullRequestSeen) else None
 
     def _check_before_session(self, run_id: str) -> LastCheck | None:
         """A long session hides the checks of the iteration before it: they came just before it began."""

@@ -87,6 +87,7 @@ def _task_of(row: Row) -> Task:
         base_commit=_typed(progress, "base_commit", ""),
         accepted_commit=_typed(progress, "accepted_commit", ""),
         budget=TaskBudget(**progress.get("budget", {})),
+        base=_typed(progress, "base", ""),
         created_at=datetime.fromtimestamp(row[12], UTC),
         updated_at=datetime.fromtimestamp(row[13], UTC),
     )
@@ -113,5 +114,6 @@ def _progress(task: Task) -> dict[str, Any]:
         "base_commit": task.base_commit,
         "accepted_commit": task.accepted_commit,
         "budget": {name: limit for name, limit in asdict(task.budget).items() if limit is not None},
+        "base": task.base,
     }
     return {name: value for name, value in values.items() if value}

@@ -12,6 +12,7 @@ from ralph.domain.delivery.facts import (
     PullRequest,
     PullState,
     Remark,
+    RemarkKind,
     Verdict,
 )
 from ralph.domain.delivery.standing import CheckStanding, Standing, checks_of
@@ -136,15 +137,21 @@ def _green(facts: Facts) -> Step:
         return Done(_ready(facts))
     if pull.is_draft:
         return Wait("it is a draft: a person must mark it as ready", for_people=True)
+    if facts.tried.is_merging:
+        return Wait("the forge merges it when its own rules hold", for_people=True)
     return Merge("green, and the settings say merge", policy.merge)
 
 
 def open_remarks(facts: Facts) -> tuple[Remark, ...]:
-    """What people who may write have said, and nobody has answered yet."""
+    """What people who may write have said about the change, and nobody has answered yet; talk besides asks for nothing."""
     if not facts.policy.answers_reviews:
         return ()
     return tuple(
-        remark for remark in facts.remarks if remark.is_trusted and remark.id not in facts.tried.answered
+        remark
+        for remark in facts.remarks
+        if remark.is_trusted
+        and remark.kind is not RemarkKind.COMMENT
+        and remark.id not in facts.tried.answered
     )
 
 

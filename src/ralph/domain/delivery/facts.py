@@ -130,6 +130,7 @@ class Tried:
     reruns: frozenset[str] = frozenset()
     answered: frozenset[str] = frozenset()  # ids of remarks
     updates: int = 0  # times that the base was merged into the branch, since a session worked on it
+    is_merging: bool = False  # the forge was told to merge this head, and does so when its own rules hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,10 +29,13 @@ class Delivered:
     rerun_on: str = ""
     reruns: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
+    told: str = ""  # to the session that works, or worked, on it
+    asked: tuple[Remark, ...] = ()  # what that session is to answer
     answering: tuple[Remark, ...] = ()
     answered: tuple[str, ...] = ()
     fixes: int = 0  # sessions whose work was accepted
     updates: int = 0
+    merging: str = ""  # the head that the forge was told to merge
     is_announced: bool = False  # its text holds the receipt of ``proven``
 
     def prove(self, commit: str, proofs: tuple[Proof, ...]) -> Delivered:
@@ -54,11 +57,12 @@ class Delivered:
             flaky=tuple(dict.fromkeys((*self.flaky, *flaky))),
         )
 
-    def fix(self, remarks: tuple[Remark, ...]) -> Delivered:
+    def fix(self) -> Delivered:
         """A session worked on it, and its work was accepted."""
         known = {remark.id for remark in self.answering}
-        more = tuple(remark for remark in remarks if remark.id not in known)
-        return replace(self, fixes=self.fixes + 1, updates=0, answering=(*self.answering, *more))
+        more = tuple(remark for remark in self.asked if remark.id not in known)
+        answering = (*self.answering, *more)
+        return replace(self, fixes=self.fixes + 1, updates=0, told="", asked=(), answering=answering)
 
     def answer(self, remark: Remark) -> Delivered:
         left = tuple(one for one in self.answering if one.id != remark.id)
@@ -69,4 +73,5 @@ class Delivered:
             reruns=frozenset(self.reruns) if self.rerun_on == head else frozenset(),
             answered=frozenset((*self.answered, *(remark.id for remark in self.answering))),
             updates=self.updates,
+            is_merging=self.merging == head,
         )

@@ -47,6 +47,10 @@ class Budget:
         """What ends a session that is under way: iterations and standstill are for the time between two."""
         return replace(self, iterations=None, stuck_after=None)
 
+    def of_waiting(self) -> Budget:
+        """What ends a wait for the work itself: nothing is launched meanwhile."""
+        return Budget(seconds=self.seconds)
+
     def raised(self, state: LoopState) -> str:
         """Options of `ralph resume` that double the limits which are reached; standstill is forgotten there, but not
         without an option."""

@@ -70,9 +70,10 @@ _FOUND_FIRST = re.compile(
 _ALWAYS = re.compile(
     r"^\.gitmodules$|(?:^|/)\.gitattributes$|^\.ralph/(?!runs/|worktrees/)[^/]*(?:/|\.(?:json|toml|md|ya?ml)$)"
 )
-_KEPT = re.compile(
-    r"^\.github/(?:workflows|actions)/|^\.gitlab-ci\.yml$|^\.circleci/|^azure-pipelines\.yml$|^Jenkinsfile$|^\.travis\.yml$|^\.ci/"
-    r"|^\.buildkite/"
+_CI = re.compile(
+    r"^\.(?:github|gitea|forgejo)/(?:workflows|actions)/|^\.gitlab-ci\.ya?ml$|^\.gitlab/ci/|^\.circleci/|^\.?azure-pipelines[^/]*\.ya?ml$"
+    r"|^Jenkinsfile$|^\.travis\.yml$|^\.ci/|^\.buildkite/|^\.woodpecker(?:/|\.ya?ml$)|^\.drone\.ya?ml$|^bitbucket-pipelines\.yml$"
+    r"|^appveyor\.yml$|^\.cirrus\.(?:yml|star)$"
 )
 _SECTIONS = re.compile(
     r"(?:^|/)(?:pyproject\.toml|setup\.cfg|tox\.ini|package\.json|Cargo\.toml|go\.mod|pom\.xml|build\.gradle(?:\.kts)?)$"
@@ -115,6 +116,7 @@ class Protection:
     programs: frozenset[str] = frozenset()  # folders in which commands look for programs first
     absent: tuple[Absent, ...] = ()  # what commands ask for, but was not there when the work began
     doctests: bool = False  # examples in docstrings are run
+    ci: bool = False  # what the forge's CI does counts as proof too: none of its files may be made either
 
     @classmethod
     def of(
@@ -189,8 +191,10 @@ class Protection:
             return Guard.SECTIONS
         if _ALWAYS.search(own):
             return Guard.WHOLE
+        if is_ci(path):
+            return Guard.WHOLE if self.ci else Guard.KEPT
         is_first = any(path.startswith(f"{folder}/") for folder in self.programs)
-        if path in self.scripts or is_first or _KEPT.search(path) or _TASK_RUNNERS.search(path):
+        if path in self.scripts or is_first or _TASK_RUNNERS.search(path):
             return Guard.KEPT
         if _RUNNERS_OWN.search(path) or ((lint := _LINT.search(path)) and self.scope.counts(lint[1])):
             return Guard.RUNNER
@@ -214,6 +218,11 @@ class Protection:
             return False
         is_code = path.endswith(".rs") and "src" in path.split("/")
         return guard is not None and not is_code
+
+
+def is_ci(path: str) -> bool:
+    """Whether it says what the CI of a forge does."""
+    return _CI.search(path) is not None
 
 
 def is_test(path: str) -> bool:

@@ -6,7 +6,7 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 RUNS_NOTHING: Mapping[str, str] = {
     "core.fsmonitor": "false",
@@ -57,6 +57,7 @@ OWN = (".ralph", ".ralph-active")
 NOT_OWN = (".", *(f":(exclude){name}" for name in OWN))
 
 
-def own_git(command: str, *arguments: str) -> tuple[str, ...]:
-    """The command line, to run with ``ENVIRONMENT``."""
-    return (*_OPTIONS, command, *_ALWAYS.get(command, ()), *arguments)
+def own_git(command: str, *arguments: str, configuration: Sequence[str] = ()) -> tuple[str, ...]:
+    """The command line, to run with ``ENVIRONMENT``. ``configuration``: further settings, as ``key=value``."""
+    more = (part for setting in configuration for part in ("-c", setting))
+    return (*_OPTIONS, *more, command, *_ALWAYS.get(command, ()), *arguments)

@@ -106,6 +106,7 @@ def _take(reader: Reader, known: Known, entries: Entries, spec_id: str) -> None:
         assignee=reader.text("assignee", one_line=True),
         metadata=dict(metadata.value) if metadata else {},
         budget=_budget(reader.inside("budget")),
+        base=_base(reader),
         completion_spec=_completion(reader, known),
     )
     state = [key for key in STATE_KEYS if reader.value.get(key)]
@@ -121,6 +122,13 @@ def _dependencies(reader: Reader, name: str) -> tuple[str, ...]:
     if name and name in found:
         reader.wrong("dependencies", f"{name} depends on itself")
     return tuple(dict.fromkeys(found))
+
+
+def _base(reader: Reader) -> str:
+    base = reader.text("base", one_line=True)
+    if base and (base.startswith("-") or " " in base or ".." in base):
+        reader.wrong("base", f"{base!r} cannot be the name of a branch")
+    return base
 
 
 def _budget(reader: Reader | None) -> TaskBudget:

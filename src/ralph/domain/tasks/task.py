@@ -50,6 +50,7 @@ class Task:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     completion_spec: TaskCompletionSpec | None = None
     budget: TaskBudget = TaskBudget()
+    base: str = ""  # the branch that its pull request is for; empty: as the settings say
 
     status: TaskStatus = TaskStatus.OPEN
     stage: str = ""
@@ -99,6 +100,7 @@ class Task:
             "iteration": self.iteration,
             "completion_spec": self.completion_spec.to_dict() if self.completion_spec else None,
             "budget": asdict(self.budget),
+            "base": self.base,
             "stage": self.stage,
             "used": self.used,
             "iterations": dict(self.iterations),
@@ -131,7 +133,7 @@ PROGRESS = (
 )
 """What only the harness changes while a task is worked on."""
 DEFINITION = (
-    "title", "spec_id", "description", "priority", "dependencies", "assignee", "metadata", "completion_spec", "budget",
+    "title", "spec_id", "description", "priority", "dependencies", "assignee", "metadata", "completion_spec", "budget", "base",
 )  # fmt: skip
 """What a task asks for."""
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.domain.agent.events import AgentEvent, Text, ToolEnded, ToolStarted
 from ralph.domain.loop.decision import DecisionKind
@@ -20,6 +20,7 @@ from ralph.domain.loop.events import (
     IterationEnded,
     IterationStarted,
     LoopEvent,
+    PullRequestSeen,
     RunEnded,
     RunStarted,
     Steered,
@@ -27,6 +28,9 @@ from ralph.domain.loop.events import (
 )  # fmt: skip
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
+
+if TYPE_CHECKING:
+    from ralph.domain.views.pull_request import PullRequestView
 
 NOTES_KEPT = 200
 ERRORS_KEPT = 20
@@ -165,6 +169,9 @@ class Timeline:
     at_start: tuple[CheckResult, ...] = ()  # found before the first session
     started: RunStarted | None = None
     ended: RunEnded | None = None
+    pull_request: PullRequestView | None = (
+        None  # as it was seen last; each task of a `ralph work` has its own run
+    )
     seq: int = 0  # of the newest event taken
 
     def take(self, seq: int, at: float, event: LoopEvent | None) -> None:
@@ -183,6 +190,10 @@ class Timeline:
                 number = self.iterations[-1].iteration if self.iterations else 0
                 self.notes.append(Note(at, number, event.kind, text))
                 del self.notes[:-NOTES_KEPT]
+            case PullRequestSeen():
+                from ralph.domain.views.pull_request import view_of  # few runs have one
+
+                self.pull_request = view_of(event)
             case CheckEnded(result=result) if not self.iterations:
                 self.at_start = (*self.at_start, result)
             case None:

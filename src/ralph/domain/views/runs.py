@@ -14,6 +14,7 @@ from ralph.domain.proof.policy import ProofPolicy
 if TYPE_CHECKING:
     from ralph.domain.agent.quota import AgentQuota
     from ralph.domain.loop.asks import Ask
+    from ralph.domain.views.pull_request import PullRequestView
 
 LAST = "last"
 """The newest run that is not part of another, wherever a command takes a run."""
@@ -89,6 +90,7 @@ class RunView:
         None  # None: no command could prove anything, or an earlier version did not say
     )
     quota: tuple[AgentQuota, ...] = ()  # what is left of subscriptions, as far as agents said so
+    pull_request: PullRequestView | None = None  # of its branch, as it was seen last
 
 
 # --- the state of a run ---

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,6 +59,11 @@ class Forge(Protocol):
         ...
 
     async def repository(self) -> Repository: ...
+
+    async def pulse(self) -> Mapping[int, str]:
+        """For every pull request that changed lately, a text that differs when something about it may have changed. One or
+        two questions for the whole repository, however many pull requests it has; it may miss what other services say."""
+        ...
 
     async def find(self, branch: str) -> PullRequest | None:
         """The pull request of a branch: the open one, else the newest."""
@@ -146,12 +151,21 @@ class Branch(Protocol):
         """Whether pushing over ``commit`` would lose nothing of it."""
         ...
 
+    async def is_new_to(self, commit: str) -> bool:
+        """Whether the branch has anything that ``commit`` lacks."""
+        ...
+
     async def fetch(self, base: str) -> str:
         """The newest commit of the base on the remote, brought here. Raises GitFailed if there is no such branch."""
         ...
 
+    async def is_merging(self) -> bool:
+        """A merge was begun here and is not committed: a session was to resolve it."""
+        ...
+
     async def merge(self, commit: str, *, message: str) -> Sequence[str]:
-        """Merge into the branch; the conflicting files, which are left for a session to resolve."""
+        """Merge into the branch; the conflicting files, which are left for a session to resolve. One that is under way is
+        not begun again."""
         ...
 
     async def subjects(self, since: str) -> Sequence[str]:

@@ -51,6 +51,17 @@ class CompletionAdviser:
         return self._completion.advice(state, assignment)
 
 
+class RoleAdviser:
+    """Tells the sessions of one role what it must know besides its task."""
+
+    def __init__(self, role: str, text: str) -> None:
+        self._role = role
+        self._text = text
+
+    async def advise(self, state: LoopState, assignment: Assignment) -> Sequence[Feedback]:
+        return (Feedback(self._text),) if assignment.role == self._role else ()
+
+
 class Steering(Protocol):
     """Where the user's words come from."""
 

@@ -7,10 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import Warned
-from ralph.domain.tasks.history import TaskEvent
-from ralph.domain.tasks.leftovers import kept_words
 from ralph.domain.tasks.pipeline import (
     NOTHING_CHANGED,
     Conflict,
@@ -23,12 +20,12 @@ from ralph.domain.tasks.pipeline import (
     compare_with_accepted,
     judge_merge,
     off_branch,
-    send_back,
 )
-from ralph.domain.tasks.task import Task, TaskStatus, mark_merged
-from ralph.domain.tasks.work_result import TaskResult, result_of_run
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Clock, Control, Publish
+from ralph.engine.tasks.accepted import AcceptedTasks
 from ralph.engine.tasks.ports import Merges, TaskQueue, Verify, Worktree, Worktrees
 
 
@@ -48,6 +45,13 @@ class TaskMerge:
     time_over: TimeOver = no_deadline
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _made: set[str] = field(default_factory=set, init=False)  # the merges of this run
+
+    async def start(self, task: Task) -> str:
+        return self.target
+
+    @property
+    def waiting(self) -> int:
+        return 0
 
     async def run(self, task: Task, worktree: Worktree) -> TaskResult | Task:
         """What became of the task; or the task itself, if it must be worked on again."""
@@ -98,27 +102,20 @@ class TaskMerge:
         return verify
 
     async def _settle(self, task: Task, worktree: Worktree, merge: MergeResult) -> None:
-        now = self.clock.now()
         if isinstance(merge, Merged):
             self._made.add(merge.commit)
-            self.tasks.change(task.id, mark_merged, at=now)
-            self.tasks.note(task.id, TaskEvent("merged", f"into {self.target} as {merge.commit[:12]}", now))
-            if why := await self.remove_worktree(task.id, worktree):
-                self.publish(Warned(f"{task.id}: {worktree.path} is kept: {why}"))
+            told = f"into {self.target} as {merge.commit[:12]}"
+            await self._accepted.finish(task.id, worktree, merged_into=self.target, told=told)
         elif isinstance(merge, NotMerged):
-            self.tasks.note(task.id, TaskEvent("not merged", merge.reason, now))
+            self._accepted.note(task.id, "not merged", merge.reason)
 
     async def remove_worktree(self, task_id: str, worktree: Worktree) -> str:
-        """Of merged work; returns why it could not be. The user is told what of it was not merged."""
-        removal = await self.worktrees.close(worktree, merged_into=self.target)
-        if removal.kept:
-            told = kept_words(task_id, removal.kept, str(removal.place))
-            self.publish(Warned(told))
-            self.tasks.note(task_id, TaskEvent("kept", told, self.clock.now()))
-        return removal.why
+        """Of merged work; returns why it could not be."""
+        return await self._accepted.remove_worktree(task_id, worktree, merged_into=self.target)
 
     def _send_back(self, task: Task, back: SentBack) -> TaskResult | Task:
-        now = self.tasks.change(
-            task.id, lambda current: send_back(current, back, self.pipeline), at=self.clock.now()
-        )
-        return now if now.status is TaskStatus.OPEN else result_of_run(now, Outcome.FAILED, back.remark)
+        return self._accepted.send_back(task, back)
+
+    @property
+    def _accepted(self) -> AcceptedTasks:
+        return AcceptedTasks(self.tasks, self.worktrees, self.pipeline, self.clock, self.publish)

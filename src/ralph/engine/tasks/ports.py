@@ -16,8 +16,10 @@ from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.engine.ports import Agent, Commands, Journal, Judging, ProcessRunner
 
 if TYPE_CHECKING:
+    from ralph.domain.delivery.progress import Fixing, Progress
     from ralph.domain.loop.state import LoopState
     from ralph.domain.tasks.pipeline import MergeResult
+    from ralph.domain.tasks.work_result import TaskResult
     from ralph.engine.loop import RunResult
     from ralph.engine.recording import Listener
 
@@ -265,6 +267,44 @@ class Merges(Protocol):
 
     async def moved_by_others(self) -> str:
         """Somebody has moved the target branch, but not the user's tree along with it: what to tell; empty: nobody."""
+        ...
+
+
+class Shipment(Protocol):
+    """The way of one task's branch through its pull request."""
+
+    @property
+    def pushed(self) -> str:
+        """The commit that the forge has."""
+        ...
+
+    async def advance(self) -> Progress:
+        """Everything that can be done now, and what is next."""
+        ...
+
+    def hand_over(self, fixing: Fixing) -> None:
+        """The first role will work on this: its next session is told so, also after a kill."""
+        ...
+
+
+class WayOut(Protocol):
+    """How accepted work leaves: merged into the user's branch, or by a pull request."""
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that only wait for something outside: others may be worked on meanwhile."""
+        ...
+
+    async def start(self, task: Task) -> str:
+        """What the work on it begins with: a branch or a commit."""
+        ...
+
+    async def run(self, task: Task, worktree: Worktree) -> TaskResult | Task:
+        """What became of the task; or the task itself, if it must be worked on again."""
+        ...
+
+    async def remove_worktree(self, task_id: str, worktree: Worktree) -> str:
+        """Of merged work; returns why it could not be."""
         ...
 
 

@@ -26,17 +26,20 @@ from ralph.engine.loop import RunResult
 from ralph.engine.parts import not_known
 from ralph.engine.pause import stand_by
 from ralph.engine.ports import Clock, Control, Journal, Publish
-from ralph.engine.tasks.merge import TaskMerge
 from ralph.engine.tasks.ports import (
     Merges,
     OutsideWatch,
     Preparation,
     TaskQueue,
     TaskRuns,
+    WayOut,
     Worktree,
     Worktrees,
 )
 from ralph.errors import RalphError, SetupFailed
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks for work, while accepted tasks wait."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class Worker:
     worktrees: Worktrees
     preparation: Preparation
     merges: Merges
-    merge: TaskMerge
+    merge: WayOut
     runs: TaskRuns
     target: str
     wanted: tuple[str, ...]
@@ -67,10 +70,12 @@ class Worker:
     _accepted: list[str] = field(default_factory=list, init=False)  # by an earlier process; not merged yet
     _concerns: list[str] = field(default_factory=list, init=False)
     _broken: SetupFailed | None = field(default=None, init=False)  # no worktree can be set up
+    _slots: asyncio.Semaphore = field(init=False)  # for tasks that came back while others took their place
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
         self._began = self.clock.monotonic() - self.state.seconds
+        self._slots = asyncio.Semaphore(self.max_parallel)
 
     async def run(self) -> RunResult:
         active: dict[asyncio.Task[TaskResult], str] = {}
@@ -87,7 +92,9 @@ class Worker:
                     self._start_ready(active, only_merges=bool(limit))
                 if not active:
                     break
-                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
+                # One that begins to wait makes room for another.
+                again = LOOK_EVERY if self.merge.waiting else None
+                done, _ = await asyncio.wait(active, timeout=again, return_when=asyncio.FIRST_COMPLETED)
                 for finished in done:
                     self._take_result(active.pop(finished), finished.result())
         finally:
@@ -102,7 +109,10 @@ class Worker:
     # --- which task is next ---
 
     def _start_ready(self, active: dict[asyncio.Task[TaskResult], str], *, only_merges: bool) -> None:
-        while len(active) < self.max_parallel and (name := self._claim_next(only_merges)) is not None:
+        while (
+            len(active) - self.merge.waiting < self.max_parallel
+            and (name := self._claim_next(only_merges)) is not None
+        ):
             self._begun.add(name)
             active[asyncio.create_task(self._work_on(name), name=name)] = name
 
@@ -152,7 +162,8 @@ class Worker:
 
     async def _run_until_merged(self, name: str) -> TaskResult:
         task = self.tasks.get(name)
-        worktree = await self.worktrees.open(task.id, start=self.target, base=task.base_commit)
+        start = await self.merge.start(task)
+        worktree = await self.worktrees.open(task.id, start=start, base=task.base_commit)
         if task.status is TaskStatus.OPEN:
             await self.preparation.prepare(worktree)
         task = self.tasks.change(
@@ -183,9 +194,10 @@ class Worker:
         await self.preparation.prepare(worktree)
 
     async def _run(self, task: Task, worktree: Worktree) -> RunResult:
-        result = await self.runs.run(
-            task, worktree, exceeded=self._exceeded, listen=self._listen, spent=self._spent
-        )
+        async with self._slots:
+            result = await self.runs.run(
+                task, worktree, exceeded=self._exceeded, listen=self._listen, spent=self._spent
+            )
         self._concerns += [f"{task.id}: {concern}" for concern in result.concerns]
         spend = replace(result.state.spend, seconds=result.state.seconds)
         self._spends[task.id] = self._spends.get(task.id, Spend()) + spend

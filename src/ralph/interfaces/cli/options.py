@@ -261,6 +261,14 @@ proof_option = all_of(
 )
 
 
+deliver_option = setting_option(
+    "delivery",
+    "--deliver",
+    type=click.Choice(("local", "pr")),
+    help="What becomes of accepted work: it stays local, or becomes a pull request.  [default: local]",
+)
+
+
 prompt_argument: Decorator = click.argument("words", metavar="[PROMPT]", nargs=-1)
 
 

@@ -12,6 +12,7 @@ from ralph.domain.proof.policy import UNCHECKED
 from ralph.domain.text.figures import plural
 from ralph.domain.views.changes import Changes, combine_changes
 from ralph.domain.views.iterations import Figures, IterationView, Note, figures_of
+from ralph.domain.views.pull_request import PullRequestView
 from ralph.domain.views.runs import RunLabel, RunState, RunView, is_newest
 from ralph.errors import UsageError
 from ralph.operations.watch import Feed, changes_in, prompt_of
@@ -28,6 +29,7 @@ class Part(NamedTuple):
     run: RunView
     label: RunLabel
     iterations: tuple[IterationView, ...]
+    pull_request: PullRequestView | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,13 @@ class ReportContent:
     written_at: float = 0.0
     is_newest: bool = False  # no later run here
     changes: Changes = Changes()
+    pull_request: PullRequestView | None = None
+
+    @property
+    def pull_requests(self) -> tuple[tuple[str, PullRequestView], ...]:
+        """Its own, and those of its parts, each with the task that it is for."""
+        of_parts = ((part.label.task or part.run.id, part.pull_request) for part in self.parts)
+        return tuple((task, pull) for task, pull in (("", self.pull_request), *of_parts) if pull is not None)
 
     @property
     def verdict(self) -> str:
@@ -116,10 +125,7 @@ def read_content(feed: Feed, run_id: str) -> ReportContent:
     timeline = feed.timeline(run_id)
     iterations = tuple(timeline.iterations)
     concerns = run.concerns or (timeline.ended.concerns if timeline.ended is not None else ())
-    parts = tuple(
-        Part(part, feed.label(part.id), tuple(feed.iterations(part.id)))
-        for part in feed.parts(run_id)[:PARTS_SHOWN]
-    )
+    parts = tuple(_part(feed, part) for part in feed.parts(run_id)[:PARTS_SHOWN])
     hint = timeline.ended.hint if timeline.ended is not None else ""
     if run.state is RunState.INTERRUPTED:
         hint = f"To continue: `ralph resume {run.id}`"
@@ -139,7 +145,13 @@ def read_content(feed: Feed, run_id: str) -> ReportContent:
         state_folder=feed.state_folder,
         written_at=time.time(),
         is_newest=is_newest(run, feed.runs(limit=RUNS_LOOKED_AT)),
+        pull_request=timeline.pull_request,
     )
+
+
+def _part(feed: Feed, part: RunView) -> Part:
+    timeline = feed.timeline(part.id)
+    return Part(part, feed.label(part.id), tuple(timeline.iterations), timeline.pull_request)
 
 
 async def with_changes(content: ReportContent) -> ReportContent:

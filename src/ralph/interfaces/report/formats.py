@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.pull_request import PullRequestView
 from ralph.interfaces.report.content import ReportContent, read_content, with_changes
 from ralph.operations.watch import Feed
 
@@ -69,14 +70,24 @@ def json_report(content: ReportContent) -> str:
             "note": changes.note,
         },
         "parts": [
-            {"run": asdict(part.run), "title": part.label.title, "task": part.label.task}
+            {
+                "run": asdict(part.run),
+                "title": part.label.title,
+                "task": part.label.task,
+                "pull_request": _pull_request(part.pull_request),
+            }
             for part in content.parts
         ],
+        "pull_request": _pull_request(content.pull_request),
         "checks_at_start": [msgspec.to_builtins(check) for check in content.at_start],
         "iterations": [_iteration(each) for each in content.iterations],
         "left_out": content.left_out,
     }
     return msgspec.json.format(msgspec.json.encode(_encodable(record)), indent=2).decode() + "\n"
+
+
+def _pull_request(pull: PullRequestView | None) -> dict[str, Any] | None:
+    return None if pull is None else asdict(pull) | {"flaky": pull.flaky}
 
 
 def _iteration(each: IterationView) -> dict[str, Any]:

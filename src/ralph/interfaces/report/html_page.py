@@ -15,10 +15,12 @@ from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import Tone, Wording, describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.pull_request import PullRequestView, describe_check, link_of
 from ralph.domain.views.runs import RunState, RunView, caveat_of
 from ralph.interfaces.report.content import ReportContent
 
 FILES_SHOWN = 200
+PULL_CHECKS_SHOWN = 500
 CHART_WIDTH = 440
 CHART_HEIGHT = 120
 CHART_LEFT = 56
@@ -31,6 +33,7 @@ _VERDICT_CLASS = {
     Verdict.ERRORED: "bad",
     Verdict.SKIPPED: "dim",
 }
+_SIGNS = {Tone.GOOD: "✓", Tone.OPEN: "◔", Tone.QUIET: "-", Tone.WARNING: "!", Tone.BAD: "✗"}
 _STATE_CLASS = {RunState.COMPLETED: "good", RunState.FAILED: "bad", RunState.EXHAUSTED: "bad"}
 # Even if someone managed to inject something into the page, it may do nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -46,6 +49,7 @@ def html_report(content: ReportContent) -> str:
         _verdict(content),
         _facts(content),
         _concerns(content),
+        _pull_requests(content),
         _parts(content),
         _asked(content),
         _charts(content),
@@ -123,6 +127,51 @@ def _concerns(content: ReportContent) -> str:
         return ""
     items = "".join(f"<li>{line(concern)}</li>" for concern in content.concerns)
     return f'<h2 class="odd">Concerns</h2><ul>{items}</ul>'
+
+
+def _pull_requests(content: ReportContent) -> str:
+    pulls = content.pull_requests
+    head = f"<h2>{'Pull requests' if len(pulls) > 1 else 'Pull request'}</h2>"
+    return head + "".join(_pull_request(task, pull) for task, pull in pulls) if pulls else ""
+
+
+def _pull_request(task: str, pull: PullRequestView) -> str:
+    of = f"{line(task)}: " if task else ""
+    color, sign = _CLASSES[pull.wording.tone], _SIGNS[pull.wording.tone]
+    facts = [
+        f"{line(pull.branch)} into {line(pull.base)}",
+        f"commit <code>{line(pull.head[:12])}</code>",
+        line(pull.counts),
+        line(pull.flaky_words),
+        line(pull.remarks),
+        f"<code>{line(pull.url)}</code>" if pull.url else "",  # in sight: a page may be printed
+    ]
+    return (
+        f"<p>{of}{_link(pull.address, pull.name)} <strong>{line(pull.title)}</strong>, {line(pull.state_words)}</p>"
+        f'<p><span class="{color}">{sign} {line(pull.said)}</span></p>'
+        f'<p class="dim">{" · ".join(filter(None, facts))}</p>{_pull_checks(pull)}'
+    )
+
+
+def _pull_checks(pull: PullRequestView) -> str:
+    if not pull.checks:
+        return ""
+    rows = "".join(
+        f"<tr><td>{_link(link_of(check.url), check.name)}</td>"
+        f'<td><span class="{_CLASSES[(how := describe_check(check)).tone]}">{_SIGNS[how.tone]} {line(how.words)}</span></td></tr>'
+        for check in pull.worst_first[:PULL_CHECKS_SHOWN]
+    )
+    more = len(pull.checks) - PULL_CHECKS_SHOWN
+    return (
+        f"<table><thead><tr><th>check</th><th>how it stands</th></tr></thead><tbody>{rows}</tbody></table>"
+        + (f'<p class="dim">and {more} more</p>' if more > 0 else "")
+    )
+
+
+def _link(address: str, words: str) -> str:
+    return (
+        f'<a href="{escape(address)}" rel="noopener noreferrer">{line(words)}</a>' if address else line(words)
+    )
 
 
 def _parts(content: ReportContent) -> str:

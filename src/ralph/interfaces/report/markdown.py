@@ -10,8 +10,9 @@ from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
-from ralph.domain.views.decisions import describe_iteration, describe_verdict
+from ralph.domain.views.decisions import Tone, describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.pull_request import LONGEST_REASON, PullRequestView, cut, describe_check, link_of
 from ralph.domain.views.runs import caveat_of
 from ralph.interfaces.report.content import ReportContent
 
@@ -20,7 +21,9 @@ ITERATIONS_SHOWN = 50
 ASKED_CHARS = 2000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "-"}
+_TONES = {Tone.GOOD: "✅", Tone.OPEN: "⏳", Tone.QUIET: "-", Tone.WARNING: "⚠️", Tone.BAD: "❌"}
 REASON_CHARS = 400
+PULL_CHECKS_SHOWN = 50
 DENIALS_SHOWN = 50
 ASKED_LINES = 12
 """A longer prompt is folded: in a pull request the outcome matters more."""
@@ -45,6 +48,7 @@ def markdown_report(content: ReportContent) -> str:
         f"Run {code(run.id)}: {plain(', '.join(facts))}.",
         plain(content.hint),
         _concerns(content),
+        _pull_requests(content),
         _parts(content),
         _asked(content),
         _checks(content),
@@ -78,6 +82,46 @@ def _concerns(content: ReportContent) -> str:
     if not content.concerns:
         return ""
     return "### Concerns\n\n" + "\n".join(f"- {plain(concern)}" for concern in content.concerns)
+
+
+def _pull_requests(content: ReportContent) -> str:
+    several = [_pull_request(task, pull) for task, pull in content.pull_requests]
+    return (
+        "### Pull request" + ("s" if len(several) > 1 else "") + "\n\n" + "\n\n".join(several)
+        if several
+        else ""
+    )
+
+
+def _pull_request(task: str, pull: PullRequestView) -> str:
+    of = f"{plain(task)}: " if task else ""
+    where = "" if pull.address else f" ({code(pull.where)})"
+    facts = [
+        f"{of}{_link(pull.name, pull.address)}{where} {plain(cut(pull.title, LONGEST_REASON))}, {plain(pull.state_words)}",
+        f"{_TONES[pull.wording.tone]} {plain(pull.said)}",
+        f"{code(cut(pull.branch))} into {code(cut(pull.base))}, at {code(pull.head[:12])}",
+        plain(pull.counts),
+        plain(pull.flaky_words),
+        plain(pull.remarks),
+    ]
+    return "\n".join(f"- {fact}" for fact in facts if fact) + _pull_checks(pull)
+
+
+def _pull_checks(pull: PullRequestView) -> str:
+    if not pull.checks:
+        return ""
+    rows = [
+        f"| {_link(plain(cut(check.name)), link_of(check.url))} | {_TONES[(how := describe_check(check)).tone]} {plain(how.words)} |"
+        for check in pull.worst_first[:PULL_CHECKS_SHOWN]
+    ]
+    more = len(pull.checks) - PULL_CHECKS_SHOWN
+    head = "\n\n| check | how it stands |\n|---|---|\n"
+    return head + "\n".join(rows) + (f"\n\nand {more} more" if more > 0 else "")
+
+
+def _link(words: str, address: str) -> str:
+    """``words`` are escaped, and an address that may be a link needs no escape."""
+    return f"[{words}]({address})" if address else words
 
 
 def _parts(content: ReportContent) -> str:

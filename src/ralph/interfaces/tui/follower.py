@@ -11,6 +11,7 @@ from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.events import RunStarted
 from ralph.domain.views.board import Board
 from ralph.domain.views.iterations import CheckRate, IterationView, Note
+from ralph.domain.views.pull_request import PullRequestView
 from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.lines import Kind, Line
 from ralph.interfaces.tui.stream_text import StreamText
@@ -35,6 +36,7 @@ class RunLook:
     notes: Sequence[Note] = ()
     rates: Sequence[CheckRate] = ()
     started: RunStarted | None = None
+    pull_request: PullRequestView | None = None
     todo: Sequence[TodoItem] = ()
     tool: str = ""
     budget: Budget = Budget()
@@ -82,6 +84,7 @@ class Follower:
             notes=list(timeline.notes[-50:]),
             rates=self._rated[1],
             started=timeline.started,
+            pull_request=timeline.pull_request,
             todo=self.text.todo,
             tool=self.text.tool,
             budget=self.budget,

@@ -37,6 +37,7 @@ TONE_STYLES = {
     Tone.WARNING: "$text-warning",
     Tone.BAD: "$text-error",
 }
+TONE_MARKS = {Tone.GOOD: "✔", Tone.OPEN: "◔", Tone.QUIET: "-", Tone.WARNING: "!", Tone.BAD: "✘"}
 TODO_MARKS = {TodoStatus.DONE: "☑", TodoStatus.ACTIVE: "▸", TodoStatus.PENDING: "☐"}
 LONGEST = 500
 _STEPS = "▁▂▃▄▅▆▇█"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 from pathlib import PurePath
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -16,6 +17,7 @@ from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import compact, duration, money, plural, whole_duration
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.pull_request import PullRequestView, describe_check
 from ralph.domain.views.quota import quota_line
 from ralph.domain.views.runs import RunState, RunView
 from ralph.interfaces.tui.follower import RunLook
@@ -24,6 +26,8 @@ from ralph.interfaces.tui.marks import (
     DIM,
     STATE_MARKS,
     TODO_MARKS,
+    TONE_MARKS,
+    TONE_STYLES,
     bar,
     clock_time,
     dim,
@@ -41,6 +45,9 @@ WIDE = 100
 """Columns from which on there is room for a gauge beside each figure, and for what is left of a subscription."""
 MOST_TODO = 12
 MOST_CHECKS = 8
+MOST_CHECKS_OF_PULL = 12
+MOST_CHECKS_BELOW = 200
+"""In the About view, which scrolls."""
 MOST_NOTES = 4
 _TODO_STYLES = {
     TodoStatus.DONE: "$text-success",
@@ -126,6 +133,10 @@ def _gauge(share: float, style: str = "") -> list[Piece]:
 
 
 def _what_now(look: RunLook, run: RunView, now: float) -> Content:
+    pull = look.pull_request
+    if pull is not None and run.state is RunState.WAITING and pull.is_waiting and run.reason == pull.reason:
+        style = TONE_STYLES[pull.wording.tone]
+        return Content.styled(f" {TONE_MARKS[pull.wording.tone]} {line(pull.summary())}", f"bold {style}")
     if run.live and run.waits_until is not None and run.state is RunState.WAITING:
         left = whole_duration(max(0.0, run.waits_until - now))
         return Content.assemble((f" ◔ continues in {left}: ", "bold $text-warning"), reason_line(run))
@@ -166,6 +177,8 @@ def _sections(look: RunLook, width: int, zone: tzinfo | None) -> Iterator[Conten
     last = look.iterations[-1] if look.iterations else None
     yield title("Loop")
     yield from _loop(look, last)
+    if look.pull_request is not None:
+        yield from _pull_request(look.pull_request, MOST_CHECKS_OF_PULL, width)
     if checked := next((each for each in reversed(look.iterations) if each.checks), None):
         yield title(f"Checks of iteration {checked.iteration}")
         yield from _checks(checked, look, width)
@@ -204,6 +217,35 @@ def _loop(look: RunLook, last: IterationView | None) -> Iterator[Content]:
     denied = sum(each.denied for each in look.iterations)
     if denied:
         yield Content.styled(f"{plural(denied, 'claim')} denied by checks", "$text-warning")
+
+
+def _pull_request(pull: PullRequestView, most: int, width: int) -> Iterator[Content]:
+    """What ralph does about it, then a row for each check: what is not green first. The address is never cut."""
+    yield title(f"Pull request {pull.name} · {line(pull.state_words)}")
+    yield Content.styled(line(pull.title), "bold")
+    if pull.url:
+        yield Content.styled(line(pull.url), "underline" if pull.address else "")
+    yield dim(line(f"{pull.branch} into {pull.base} · {pull.head[:12]}"))
+    tone = pull.wording.tone
+    said = " · ".join(filter(None, (pull.said, pull.counts)))
+    yield Content.styled(f"{TONE_MARKS[tone]} {line(said)}", TONE_STYLES[tone])
+    if pull.hint:
+        yield Content(line(pull.hint))
+    if pull.remarks:
+        yield dim(line(pull.remarks))
+    yield from _pull_checks(pull, most, width)
+
+
+def _pull_checks(pull: PullRequestView, most: int, width: int) -> Iterator[Content]:
+    shown = [(line(check.name), describe_check(check)) for check in pull.worst_first[:most]]
+    room = min(max((cell_len(name) for name, _ in shown), default=0), max(8, width // 2))
+    for name, wording in shown:
+        fitted = cut(name, room)
+        gap = " " * (room - cell_len(fitted) + 1)
+        words = cut(line(wording.words), width - room - 3)
+        style = TONE_STYLES[wording.tone]
+        yield Content.assemble((f"{TONE_MARKS[wording.tone]} ", style), fitted, gap, (words, style))
+    yield from _more(len(pull.checks) - most)
 
 
 def _of_its_limit(each: IterationView) -> str:
@@ -252,10 +294,11 @@ class AboutRun(Static):
         if look is None or look.run is None:
             self.update(dim("no runs here yet: 4 says how to begin"))
         else:
-            self.update(Content("\n").join(_about(look, look.run, now)))
+            width = max(16, self.size.width - 4)
+            self.update(Content("\n").join(_about(look, look.run, now, width)))
 
 
-def _about(look: RunLook, run: RunView, now: float) -> Iterator[Content]:
+def _about(look: RunLook, run: RunView, now: float, width: int) -> Iterator[Content]:
     yield Content.styled(line(run.id), "bold $text-accent")
     if what := f"{run.task} {run.title}".strip():
         yield field("asked for", line(what))
@@ -269,6 +312,8 @@ def _about(look: RunLook, run: RunView, now: float) -> Iterator[Content]:
         yield field("left", words)
     if reason := reason_line(run):
         yield field(run.state.words, reason)
+    if look.pull_request is not None:
+        yield from _pull_request(look.pull_request, MOST_CHECKS_BELOW, width)
     yield from listed("Concerns", run.concerns, "$text-warning")
     if (started := look.started) is not None:
         yield from listed("Before you leave it unattended", started.notes, "$text-warning")

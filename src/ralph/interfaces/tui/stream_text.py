@@ -12,9 +12,10 @@ from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean
 from ralph.domain.views.decisions import Tone, describe_decision
+from ralph.domain.views.pull_request import News, NewsKind, PullRequestView, news_of, view_of
 from ralph.domain.views.runs import FeedEvent, outcome_words
 from ralph.interfaces.tui.lines import LONGEST_LINE, OUTPUT_LINES, Kind, Line, bounded
-from ralph.interfaces.tui.marks import TODO_MARKS, clock_time
+from ralph.interfaces.tui.marks import TODO_MARKS, TONE_MARKS, clock_time
 from ralph.operations.watch import restore
 
 TEXT_LINES = 400
@@ -51,6 +52,8 @@ class StreamText:
         self._line_is_open = False
         self._last_error = ""
         self._claims: tuple[str, ...] = ()
+        self._pull: PullRequestView | None = None  # as it was told last
+        self._pause = ""  # the reason of the newest one
         self.todo: tuple[agent.TodoItem, ...] = ()
         self.tool = ""  # the call or the check under way, in words
 
@@ -157,6 +160,13 @@ class StreamText:
     # --- the loop ---
 
     def _loop_lines(self, event: loop.LoopEvent, at: float) -> list[Line]:
+        if isinstance(event, loop.PullRequestSeen):
+            before, self._pull = self._pull, view_of(event)
+            return [_pull_line(news) for news in news_of(before, self._pull)]
+        if isinstance(event, loop.PauseBegan) and self._pull is not None and self._pull.is_waiting:
+            earlier, self._pause = self._pause, event.reason
+            if event.reason in (earlier, self._pull.reason):  # it looks again and again: told once
+                return []
         if isinstance(event, loop.IterationStarted):
             self._tools.clear()
             self.todo, self.tool = (), ""
@@ -238,6 +248,19 @@ def _lines_of(
             yield _line("warn", f"■ stopping {'now' if event.now else 'after this step'} · {time}")
         case _:
             pass
+
+
+def _pull_line(news: News) -> Line:
+    text, style = bounded(news.text), _TONE_STYLES[news.tone]
+    match news.kind:
+        case NewsKind.OPENED:
+            return _line("rule", text)
+        case NewsKind.STEP:
+            return _line(style, f"{TONE_MARKS[news.tone]} {text}", indent=2)
+        case NewsKind.CHECKS:
+            return Line(Kind.CHECKS, style, f"  {TONE_MARKS[news.tone]} {text}", indent=4)
+        case NewsKind.ADDRESS | NewsKind.REMARKS:
+            return _line("dim", f"  {text}", indent=2)
 
 
 def _line(style: str, text: str, indent: int = 0) -> Line:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from ralph.domain.loop.budget import Budget
+from ralph.domain.loop.events import PullRequestSeen
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.safe_text import clean, clean_line
@@ -18,8 +19,10 @@ from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.iterations import IterationView, Timeline
 from ralph.domain.views.next_steps import next_steps
+from ralph.domain.views.pull_request import PullRequestView, describe_check, link_of, view_of
 from ralph.domain.views.quota import quota_line
 from ralph.domain.views.runs import FeedEvent, RunLabel, RunView, outcome_words, possible_asks, reason_of
+from ralph.operations.watch import restore
 
 LONGEST_TEXT = 4_000
 LONGEST_LINE = 500
@@ -28,6 +31,8 @@ MOST_ITEMS = 200
 MOST_CHARS = 64_000
 """Characters in all texts of one event: it must not fill a phone."""
 MOST_LANDMARK = 16_000
+MOST_CHECKS = 200
+"""Of a pull request; those that are not green come first."""
 DEEPEST = 6
 
 _SHOWN: dict[str, dict[str, type]] = {
@@ -77,6 +82,7 @@ _ITERATION = _names(
     "iteration attempt started_at step decision reason claimed proven denied claims fault tools tool_errors seconds"
 )
 _CHECK = _names("name verdict required command exit_code seconds reason")
+_PULL = _names("url title branch base state_words said remarks hint")
 _CARD = _names("kind id title status role iteration maximum rounds note priority proof")
 _STAGE = _names("role method proof promise description maximum")
 _HISTORY = _names("at role iteration what verdict reason times")
@@ -122,6 +128,7 @@ def run_data(run: RunView, label: RunLabel, budget: Budget | None = None) -> dic
             "reason": line(reason_of(run)),
             "parent": run.parent_id,
             "next": [line(step) for step in next_steps(run)[:-1]],  # for the report there is a button
+            "pull": None if run.pull_request is None else pull_mark(run.pull_request),
             "quota": [line(words) for each in run.quota if (words := quota_line(each, time.time()))],
         }
     )
@@ -135,7 +142,42 @@ def timeline_data(timeline: Timeline, iterations: Iterable[IterationView], *, li
         "notes": [note._asdict() | {"text": line(note.text)} for note in timeline.notes[-20:]],
         "header": [line(note) for note in timeline.started.notes] if timeline.started is not None else [],
         "figures": _fields(figures, _FIGURES) | {"cost": figures.cost_usd, "rates": rates},
+        "pullRequest": None if timeline.pull_request is None else pull_data(timeline.pull_request),
     }
+
+
+def pull_mark(pull: PullRequestView) -> dict[str, Any]:
+    """What the row of a run says about it."""
+    wording = pull.wording
+    return {
+        "name": pull.name,
+        "words": line(wording.words),
+        "tone": wording.tone.value,
+        "counts": pull.counts,
+    }
+
+
+def pull_data(pull: PullRequestView) -> dict[str, Any]:
+    """``address`` is empty unless it may be a link."""
+    checks = pull.worst_first
+    return (
+        pull_mark(pull)
+        | _fields(pull, _PULL)
+        | {
+            "address": pull.address,
+            "head": line(pull.head[:12]),
+            "checks": [
+                {
+                    "name": line(check.name),
+                    "words": line((wording := describe_check(check)).words),
+                    "tone": wording.tone.value,
+                    "address": link_of(check.url),
+                }
+                for check in checks[:MOST_CHECKS]
+            ],
+            "more": max(0, len(checks) - MOST_CHECKS),
+        }
+    )
 
 
 def iteration_data(each: IterationView, *, live: bool) -> dict[str, Any]:
@@ -230,6 +272,13 @@ def event_data(event: FeedEvent, claims: Sequence[str] = ()) -> dict[str, Any]:
         shown |= {"words": line(wording.words), "tone": wording.tone.value}
     if event.kind == "check_ended" and isinstance(result := record.get("result"), dict):
         result["name"] = check_words(str(result.get("name", "")))
+    if event.kind == "pull_request_seen" and isinstance(seen := restore(event.data), PullRequestSeen):
+        pull = view_of(seen)
+        return shown | {
+            "words": line(pull.summary()),
+            "tone": pull.wording.tone.value,
+            "address": pull.address,
+        }
     if event.kind == "run_ended":
         shown |= {"words": outcome_words(str(record.get("outcome", "")))}
     return shown | {"data": _bounded(record, MOST_LANDMARK)}

@@ -76,6 +76,15 @@ def prepare_work_run(loaded: Loaded, root: Root, tasks: Sequence[str] = ()) -> L
     return prepare_work(loaded, root, tasks)
 
 
+def prepare_ship_run(
+    loaded: Loaded, root: Root, target: str = "", *, base: str = "", title: str = "", watch: bool = False
+) -> Launch:
+    """`ralph ship`: a branch or a pull request, by default the branch that is checked out."""
+    from ralph.wiring.runs.ship_run import prepare_ship
+
+    return prepare_ship(loaded, root, target, base=base, title=title, stays=watch)
+
+
 def prepare_plan_run(
     loaded: Loaded,
     root: Root,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from time import gmtime, strftime
+from typing import TYPE_CHECKING
 
 from ralph.adapters.beneath import write_atomic
 from ralph.adapters.documents.plan_files import PlanFiles, remove_marker, require_plan, write_marker
@@ -26,9 +27,10 @@ from ralph.domain.plan.stop_checks import snapshot_of
 from ralph.domain.plan.story import ReviewRules, estimate_text
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.strength import Proof
-from ralph.domain.text.safe_text import clean_line, reveal
+from ralph.domain.text.safe_text import clean_line, reveal, unique_slugs
 from ralph.engine.guardrail import Guardrail
 from ralph.engine.plans.audit import PlanAudit
+from ralph.engine.plans.kept import KeptPlan
 from ralph.engine.plans.ports import PlanRepository
 from ralph.engine.plans.proofs import PlanProofs
 from ralph.engine.plans.work import PlanAgent, PlanWork
@@ -36,6 +38,15 @@ from ralph.engine.ports import Check
 from ralph.errors import RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
+from ralph.wiring.delivery import (
+    Port,
+    deliver_after,
+    delivery_demands,
+    is_delivered,
+    open_port,
+    require_clean,
+    take_branch,
+)
 from ralph.wiring.judges import trusted_judge
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch, nothing_to_begin
@@ -55,6 +66,9 @@ from ralph.wiring.requirements import (
     require_runnable,
     required_by_guardrail,
 )
+
+if TYPE_CHECKING:
+    from ralph.domain.delivery.texts import Purpose
 
 UNGUARDED = (
     "no sandbox and no guard: ralph does not look at a command before it runs "
@@ -100,6 +114,7 @@ class PlanComposition:
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         root = kit.workspace
         top = git_top(root)
+        port = await open_port(kit) if is_delivered(kit.launch.settings) else None
         if self.as_found or kit.launch.as_found:
             forget_unjudged(kit.launch.state_folder, self.folder)
         memory = plan_memory(kit.launch.state_folder, self.folder)
@@ -111,6 +126,8 @@ class PlanComposition:
             trusted=adopt_memory(kit.launch.state_folder, self.folder, memory),
         )
         warnings: list[str] = []
+        if port is not None and not self._wanted_branch(kit, memory):
+            await take_branch(kit, port, self._purpose().title)
         if top is not None:
             warnings += await self._on_its_branch(kit, files, memory)
         else:
@@ -123,6 +140,7 @@ class PlanComposition:
             )
         if not (kit.runners.is_confined or _loads_a_plugin(kit.launch)):
             warnings.append(UNGUARDED)
+        branch = await self._delivered_branch(kit, port) if port is not None else ""
         repository = (
             GitPlanRepository(root, kit.runners.outside, aside=kit.record.folder / ASIDE) if top else None
         )
@@ -146,7 +164,7 @@ class PlanComposition:
         rules = kit.launch.rules()
         agent = trusted_judge(kit, kit.agent(tags=("promise",)), judges=lambda _: audit.plan.is_review)
         try:
-            yield Composed(
+            composed = Composed(
                 work=PlanWork(
                     audit,
                     files,
@@ -175,10 +193,55 @@ class PlanComposition:
                     for command in audit.plan.document.verify_commands
                 ],
             )
+            if port is not None:
+                commands = self._command_checks(kit, audit)
+                kept = KeptPlan(
+                    files.read_tasks, lambda: audit.plan.document, file=f"{files.folder}/tasks.json"
+                )
+                composed = deliver_after(
+                    kit,
+                    composed,
+                    port,
+                    branch,
+                    purpose=self._purpose(),
+                    prove=commands,
+                    checks=[kept, *commands, *proof.checks],
+                    rebase=accept,
+                )
+            yield composed
             await proof.end()
         finally:
             with suppress(RalphError):
                 remove_marker(root)
+
+    def _purpose(self) -> Purpose:
+        """For the pull request: the plan in its own words."""
+        from ralph.domain.delivery.texts import Purpose
+
+        document = self.document
+        if document is None:
+            return Purpose(title=f"The plan in {self.folder.name}")
+        stories = tuple(f"{story.id}: {story.title}" for story in document.stories)
+        title = document.description or document.project
+        return Purpose(title=title, text=f"{document.project}: {document.description}", criteria=stories)
+
+    async def _delivered_branch(self, kit: Kit, port: Port) -> str:
+        """The one that is checked out by now. Raises UsageError if it is not one to push."""
+        git = Git(kit.workspace, kit.runners.outside)
+        branch = await git.branch()
+        if branch in (port.base, port.repository.default_branch):
+            message = f"{branch} is what pull requests are for: it is not pushed to"
+            raise UsageError(message, hint="name another branchName in tasks.json, or leave out --stay")
+        if not kit.launch.resumes:
+            await require_clean(git)
+        return branch
+
+    def _command_checks(self, kit: Kit, audit: PlanAudit) -> list[Check]:
+        """Every command that must pass, wherever it comes from."""
+        commands = [_required(command, kit.launch) for command in audit.plan.document.verify_commands]
+        slugs = unique_slugs(required.command for required in commands)
+        own = [kit.guardrail(Guardrail(one, slug)) for one, slug in zip(commands, slugs, strict=True)]
+        return [*kit.guardrails(), *own]
 
     def _require_agreed(self, found: TasksDocument, memory: PlanMemory | None) -> None:
         """The plan on its branch may be another one than that which the user was asked about."""
@@ -388,7 +451,7 @@ def prepare_reviewed(
         maximum=own.maximum_iterations,
         guardrails=guardrails_of(settings),
         resumes=resumes,
-        demands=plan_demands(document, files.folder),
+        demands=(*plan_demands(document, files.folder), *delivery_demands(settings, root.workspace)),
     )
 
 

@@ -28,6 +28,7 @@ from ralph.engine.recording import Listener
 from ralph.errors import StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
+from ralph.wiring.delivery import deliver_after, delivery_demands, is_delivered, open_port, take_branch
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.named_places import settle_place
@@ -133,6 +134,10 @@ class PromptComposition:
 
     @asynccontextmanager
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
+        port, branch = None, ""
+        if is_delivered(kit.launch.settings):
+            port = await open_port(kit)
+            branch = await take_branch(kit, port, self.title)
         agent = kit.agent(tags=(self.profile.tag,))
         actions: list[Action] = []
         warnings: Sequence[str] = ()
@@ -145,7 +150,7 @@ class PromptComposition:
         proof = await prompt_layers(kit)
         if scm is not None and proof.commit_guard is not None:
             await scm.keep_to(proof.commit_guard)
-        yield Composed(
+        composed = Composed(
             work=PromptWork(
                 self.prompt.read, promise=self.completion if self.profile.tag == "promise" else ""
             ),
@@ -164,7 +169,28 @@ class PromptComposition:
             listeners=listeners,
             warnings=[*warnings, *proof.warnings],
         )
+        if port is not None:
+            from ralph.domain.delivery.texts import Purpose
+
+            composed = deliver_after(
+                kit,
+                composed,
+                port,
+                branch,
+                purpose=Purpose(title=self.title, text=self.prompt.read()),
+                prove=kit.guardrails(),
+                checks=[*kit.guardrails(), *proof.checks],
+                rebase=proof.rebase,
+            )
+        yield composed
         await proof.end()
+
+    @property
+    def title(self) -> str:
+        """The first line of the prompt."""
+        return next(
+            (line.strip("# ").strip() for line in self.prompt.read().splitlines() if line.strip("# ")), ""
+        )
 
     def _loop_state_listener(self, kit: Kit) -> Listener:
         """Shows the run to others in `.ralph/state/ralph-loop.json`."""
@@ -240,7 +266,7 @@ def prepare_run(
         maximum=maximum,
         guardrails=guardrails_of(settings),
         resumes=resumes,
-        demands=scm_demands(settings, root.workspace),
+        demands=(*scm_demands(settings, root.workspace), *delivery_demands(settings, root.workspace)),
     )
 
 

@@ -17,6 +17,7 @@ from ralph.adapters.workspace.kept_tree import KeptTree
 from ralph.adapters.workspace.nested_repositories import new_repositories
 from ralph.adapters.workspace.program_files import ProgramFiles
 from ralph.config.root import Root
+from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import PartBudget
 from ralph.domain.loop.session_report import Spend
@@ -34,6 +35,7 @@ from ralph.engine.agents.per_role import PerRoleAgent
 from ralph.engine.agents.sparing_agent import Quota
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Check, When
+from ralph.engine.prompts.advisers import RoleAdviser
 from ralph.engine.proof.accepted_commit import AcceptedCommit
 from ralph.engine.proof.sightings import Sightings
 from ralph.engine.session import Watch
@@ -64,6 +66,7 @@ class TaskComposition:
     by_role: Mapping[str, ChosenAgents]
     sightings: Sightings
     prepare: Callable[[], Awaitable[str | None]] | None  # the worktree, again if that is needed
+    told: str = ""  # what keeps its pull request from being merged, for the first role
 
     def arguments(self) -> Mapping[str, object]:
         return {"task": self.task.id}
@@ -130,6 +133,7 @@ class TaskComposition:
             probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
             checks=[*([SetupCheck(self.prepare)] if self.prepare else ()), *kit.guardrails()],
             checks_of=checks_of,
+            advisers=[RoleAdviser(first, self.told)] if self.told else (),
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
@@ -213,6 +217,7 @@ class TaskComposition:
         return replace(
             found,
             tests_are_free=kit.launch.settings.tests == TestsPolicy.FREE,
+            ci=kit.launch.settings.delivery == DeliveryKind.PR,
             scripts=found.scripts | kit.program_files.paths,
         )
 
@@ -242,6 +247,7 @@ def prepare_task(
     prepare: Callable[[], Awaitable[str | None]] | None,
     program_files: ProgramFiles,
     quota: Quota | None = None,
+    told: str = "",
 ) -> Launch:
     """A run of ``task`` in its worktree, as a part of ``whole``. ``exceeded``: a limit of the whole is reached;
     ``before``: what earlier runs of the task used of its budget."""
@@ -253,7 +259,7 @@ def prepare_task(
         root=Root(whole.root.state, worktree.workspace),
         agents=chosen_agents(settings, worktree.workspace),
         composition=TaskComposition(
-            task, worktree, pipeline, agents_of_roles(settings, worktree.workspace), sightings, prepare
+            task, worktree, pipeline, agents_of_roles(settings, worktree.workspace), sightings, prepare, told
         ),
         programs=whole.programs,
         program_files=program_files,

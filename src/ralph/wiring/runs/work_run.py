@@ -35,11 +35,12 @@ from ralph.engine.loop import RunResult
 from ralph.engine.proof.sightings import Sightings
 from ralph.engine.recording import Listener
 from ralph.engine.tasks.merge import TaskMerge
-from ralph.engine.tasks.ports import Worktree
+from ralph.engine.tasks.ports import WayOut, Worktree
 from ralph.engine.tasks.worker import Worker
 from ralph.errors import ConfigError, RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.assembly import drive, open_run
+from ralph.wiring.delivery import Port, delivery_demands, is_delivered, open_port
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
 from ralph.wiring.merge_check import FinalVerification
@@ -82,6 +83,7 @@ class WorkComposition:
     async def drive(self, kit: Kit) -> RunResult:
         store = TaskStore(kit.record.database, me=this_process(), started_of=started_of)
         try:
+            port = await open_port(kit) if is_delivered(kit.launch.settings) else None
             target = self.target or await _current_branch(kit)
             await Git(kit.workspace, kit.runners.outside).require_identity()
             wanted = _known(store, self.tasks)
@@ -91,13 +93,15 @@ class WorkComposition:
         for note in notes_on_setup(kit.launch):
             kit.note(note)
         tree = kit.git_workspace()
-        worker = self._worker(kit, store, target, wanted)
+        worker = self._worker(kit, store, target, wanted, port)
         if tree is not None:
             await tree.snapshot()
             worker.tree_change = tree.changes
         return await worker.run()
 
-    def _worker(self, kit: Kit, store: TaskStore, target: str, wanted: tuple[str, ...]) -> Worker:
+    def _worker(
+        self, kit: Kit, store: TaskStore, target: str, wanted: tuple[str, ...], port: Port | None
+    ) -> Worker:
         state_folder = kit.launch.state_folder
         folder = _folder_in_repository(kit.workspace)
         git = Git(kit.workspace, kit.runners.outside, folder=folder)
@@ -117,24 +121,18 @@ class WorkComposition:
             run_folder=kit.record.folder,
             preparation=preparation,
         )
+        way_out: WayOut = self._merge(kit, store, merges, worktrees, target)
+        if port is not None:
+            from ralph.wiring.task_delivery import task_ship
+
+            way_out = task_ship(kit, port, store, merges, worktrees, self.pipeline)
         return Worker(
             tasks=store,
             watch=TaskWatch(store, kit.record.database, kit.warn, kit.clock.now),
             worktrees=worktrees,
             preparation=preparation,
             merges=merges,
-            merge=TaskMerge(
-                tasks=store,
-                merges=merges,
-                worktrees=worktrees,
-                verify=lambda task, path: FinalVerification(kit, task, self.pipeline).verify(path),
-                pipeline=self.pipeline,
-                target=target,
-                clock=kit.clock,
-                control=kit.control,
-                publish=kit.publish,
-                time_over=kit.time_over,
-            ),
+            merge=way_out,
             runs=RunsOfTasks(kit, store, self.pipeline, preparation),
             target=target,
             wanted=wanted,
@@ -145,6 +143,22 @@ class WorkComposition:
             clock=kit.clock,
             control=kit.control,
             publish=kit.publish,
+        )
+
+    def _merge(
+        self, kit: Kit, store: TaskStore, merges: Integration, worktrees: Worktrees, target: str
+    ) -> TaskMerge:
+        return TaskMerge(
+            tasks=store,
+            merges=merges,
+            worktrees=worktrees,
+            verify=lambda task, path: FinalVerification(kit, task, self.pipeline).verify(path),
+            pipeline=self.pipeline,
+            target=target,
+            clock=kit.clock,
+            control=kit.control,
+            publish=kit.publish,
+            time_over=kit.time_over,
         )
 
 
@@ -208,6 +222,7 @@ class RunsOfTasks:
             prepare=partial(self.preparation.prepare, worktree) if self.preparation.is_wanted else None,
             program_files=kit.program_files,
             quota=kit.quota,
+            told=self._told(worktree),
         )
         assert isinstance(kit.control, RunControl)
         async with open_run(
@@ -219,6 +234,14 @@ class RunsOfTasks:
             self.store.claim(task.id, run_id=part.record.run_id, at=kit.clock.now())
             self._account(part, spent)
             return await drive(part)
+
+    def _told(self, worktree: Worktree) -> str:
+        """About the task's pull request, if it has one."""
+        if not is_delivered(self.kit.launch.settings):
+            return ""
+        from ralph.wiring.task_delivery import told_about
+
+        return told_about(self.kit, worktree.branch)
 
     def _pass_on(self, event: LoopEvent, at: float) -> None:
         """What is left of a subscription is left for all tasks."""
@@ -284,6 +307,7 @@ def prepare_work(
         demands=(
             *demands_of_tasks(root.state / STATE_FOLDER),
             *include_demands(git_top(root.workspace) or root.workspace),
+            *delivery_demands(settings, root.workspace),
         ),
     )
 

@@ -28,6 +28,7 @@ from ralph.domain.agent.events import (
     UsageReported,
 )
 from ralph.domain.agent.quota import Window
+from ralph.domain.delivery.seen import SeenCheck
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import (
     ActionEnded,
@@ -43,6 +44,7 @@ from ralph.domain.loop.events import (
     LoopEvent,
     PauseBegan,
     ProcessesEnded,
+    PullRequestSeen,
     QuotaSeen,
     RunEnded,
     RunPaused,
@@ -105,6 +107,25 @@ EVENTS: list[LoopEvent] = [
     Steered("look at the parser"),
     StopRequested(now=True),
     Warned("careful"),
+    PullRequestSeen(
+        12,
+        "https://h/pull/12",
+        "Sort",
+        "sort",
+        "main",
+        "9f3e",
+        "open",
+        "wait",
+        "waits for build",
+        checks=(
+            SeenCheck("build", "pending"),
+            SeenCheck("e2e", "passed", "https://h/1", is_flaky=True, is_required=False),
+        ),
+        for_people=True,
+        is_draft=True,
+        strangers=2,
+        hint="look at it",
+    ),
     TaskReported(
         "T-1", "Add a sum", Outcome.WAITING, "blocked", "waits for T-0", 2, 1, SPEND, 3.0, is_begun=False
     ),
@@ -163,3 +184,29 @@ def test_a_fault_of_an_unknown_kind_is_no_fault() -> None:
     again = restore(data)
     assert isinstance(again, AgentEnded)
     assert again.fault is None
+
+
+def test_a_pull_request_of_another_version_is_read_as_far_as_it_is_known() -> None:
+    """A later one says more, an earlier one less."""
+    required = {
+        "number": 1,
+        "url": "",
+        "title": "",
+        "branch": "b",
+        "base": "m",
+        "head": "",
+        "state": "open",
+        "step": "wait",
+    }
+    later = {
+        "kind": "pull_request_seen",
+        **required,
+        "reason": "",
+        "mood": "good",
+        "checks": [{"name": "a", "standing": "?", "age": 1}],
+    }
+    seen = restore(json.dumps(later).encode())
+    assert isinstance(seen, PullRequestSeen)
+    assert seen.checks == (SeenCheck("a", "?"),)
+    assert seen.strangers == 0
+    assert restore(json.dumps({**later, "checks": "none"}).encode()) is None

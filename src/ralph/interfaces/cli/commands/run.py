@@ -17,6 +17,7 @@ from ralph.interfaces.cli.options import (
     agent_option,
     agent_timeout_option,
     apart_options,
+    deliver_option,
     events_option,
     given_prompt,
     given_settings,
@@ -110,6 +111,7 @@ Examples:
 )
 @guardrail_option("Another command that must pass after every session")
 @proof_option
+@deliver_option
 @limit_options
 @notify_option
 @setting_option(

@@ -146,12 +146,15 @@ def _run_lines(view: RunView, look: Look) -> list[str]:
         facts.append(f"{compact(view.tokens)} tokens")
     reason = why(view, view.active_at)
     proof = [f"  proof {clean_line(view.proof.words)}"] if view.proof is not None else []
+    pull = view.pull_request
     lines = [
         f"{colors.bold}run {clean_line(view.id)}{colors.off}{f'  {clean_line(name)}' if name else ''}",
         f"  {clean_line(dot.join(facts))}",
         f"  root {clean_line(view.root)}",
         *proof,
         f"  {view.state.words}{f': {clean_line(reason)}' if reason else ''}",
+        *([f"  pull request {clean_line(pull.line(dot.strip()))}"] if pull is not None else ()),
+        *([f"  {clean_line(pull.remarks)}"] if pull is not None and pull.remarks else ()),
         f"  started {_moment(view.started_at)}, last active {_moment(view.active_at)}",
     ]
     return lines + [f"  concern: {clean_line(concern)}" for concern in view.concerns]

@@ -128,6 +128,7 @@ def _table(runs: list[RunView], count: int) -> str:
     lines = table_lines(COLUMNS, [row_of(run, now) for run in runs], sys.stdout)
     if count > len(runs):
         lines.append(f"and {count - len(runs)} older; --all shows them")
+    lines += _pull_requests(runs)
     return "\n".join(lines)
 
 
@@ -145,6 +146,23 @@ def row_of(run: RunView, now: float) -> tuple[Cell | str, ...]:
         run.agent,
         why(run, now),
     )
+
+
+def _pull_requests(runs: list[RunView]) -> list[str]:
+    """A line for each that is open, or whose run is live: in a narrow table there is no room for an address."""
+    if not any(run.pull_request for run in runs):
+        return []
+    from ralph.domain.text.safe_text import clean_line
+    from ralph.interfaces.cli.folding import fold
+    from ralph.interfaces.cli.terminal import detect_look, marks_of
+
+    look = detect_look(sys.stdout)
+    shown: dict[tuple[int, str], str] = {}
+    for run in runs:
+        if (pull := run.pull_request) is not None and (run.live or pull.state == "open"):
+            line = clean_line(f"{run.id.split(' ')[-1]}  pull request {pull.line(marks_of(look).dot)}")
+            shown.setdefault((pull.number, pull.url), fold(line, look.width) if look.folds else line)
+    return [row for line in shown.values() for row in line.split("\n")]
 
 
 def _spent(run: RunView) -> str:

@@ -10,6 +10,7 @@ from ralph.interfaces.cli.options import (
     agent_flags_of,
     agent_option,
     apart_options,
+    deliver_option,
     events_option,
     given_settings,
     isolation_option,
@@ -59,6 +60,7 @@ Examples:
 @iteration_option("Stop after N iterations of all tasks together.")
 @limit_options
 @proof_option
+@deliver_option
 @notify_option
 @sandbox_options
 @trust_option

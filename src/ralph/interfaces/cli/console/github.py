@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ralph.domain.loop.events import CheckEnded, IterationStarted, LoopEvent, RunEnded, RunStarted, Warned
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -19,6 +19,9 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import describe_iteration
 from ralph.domain.views.iterations import IterationView, Timeline
 from ralph.interfaces.cli.console.outlet import Outlet
+
+if TYPE_CHECKING:
+    from ralph.domain.views.pull_request import PullRequestView
 
 ROWS = 100
 """Iterations in the summary, which may have one megabyte."""
@@ -92,11 +95,20 @@ def summary_of(timeline: Timeline, event: RunEnded) -> str:
     if event.spend.cost_usd is not None:
         facts.append(money(event.spend.cost_usd, at_least=event.spend.is_partly_unknown))
     lines = [f"## ralph: {event.outcome.value}", "", f"{_plain(event.reason)} ({', '.join(facts)})", ""]
+    if (pull := timeline.pull_request) is not None:
+        lines += [f"Pull request {_pull_request(pull)}", ""]
     lines += [f"- ⚠️ {_plain(concern)}" for concern in event.concerns]
     if timeline.iterations:
         lines += ["", "| # | decision | checks | time | cost |", "|---|---|---|---|---|"]
         lines += [_row(each) for each in timeline.iterations[-ROWS:]]
     return "\n".join(lines) + "\n\n"
+
+
+def _pull_request(pull: PullRequestView) -> str:
+    named = f"[{pull.name}]({pull.address})" if pull.address else f"{pull.name} ({_plain(pull.where)})"
+    counts = f" ({pull.counts})" if pull.counts else ""
+    flaky = f"; {pull.flaky_words}" if pull.flaky else ""
+    return f"{named} ({_plain(pull.state_words)}): {_plain(pull.said + counts + flaky)}"
 
 
 def _row(each: IterationView) -> str:

@@ -22,6 +22,7 @@ from ralph.domain.loop.events import (
     LoopEvent,
     PauseBegan,
     ProcessesEnded,
+    PullRequestSeen,
     RunEnded,
     RunPaused,
     RunStarted,
@@ -57,6 +58,7 @@ from ralph.interfaces.cli.terminal import (
 
 if TYPE_CHECKING:
     from ralph.domain.tasks.task import Task
+    from ralph.domain.views.pull_request import News, PullRequestView
     from ralph.interfaces.cli.console.status_line import StatusLine
     from ralph.interfaces.cli.console.task_table import TaskTable
 
@@ -145,6 +147,8 @@ class Console:
         self._was_checked = False
         self._accept_reason = ""
         self._tasks: TaskTable | None = None  # of a `ralph work`
+        self._pull: PullRequestView | None = None  # as it was told last
+        self._waited_for = ""  # the reason of the newest pause, while it waits for the pull request
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
             RunStarted: self._run_started,
             IterationStarted: self._iteration_started,
@@ -163,6 +167,7 @@ class Console:
             Steered: self._steered,
             StopRequested: self._stop_requested,
             Warned: self._warned,
+            PullRequestSeen: self._pull_request_seen,
             TaskReported: self._task_reported,
             RunEnded: self._run_ended,
         }
@@ -464,6 +469,10 @@ class Console:
         ]
 
     def _pause_began(self, event: PauseBegan) -> list[str]:
+        if self._pull is not None and self._pull.is_waiting:  # asked again and again: told once
+            before, self._waited_for = self._waited_for, event.reason
+            if event.reason in (before, self._pull.reason):
+                return []
         until = self._timestamps.clock_time(event.until, beside=self._at)
         left = duration(event.until - self._at)
         is_shown = event.reason in (self._decision_reason, self._fault_reason)
@@ -490,6 +499,44 @@ class Console:
     def _warned(self, event: Warned) -> list[str]:
         message = clean_line(event.message)
         return [self._dim(message) if event.mild else self._odd(message)]
+
+    def _pull_request_seen(self, event: PullRequestSeen) -> list[str]:
+        from ralph.domain.views.pull_request import news_of, view_of  # few runs have one
+
+        before, self._pull = self._pull, view_of(event)
+        lines = [self._pull_line(news, self._pull) for news in news_of(before, self._pull, self._marks.dot)]
+        is_new = before is None or before.hint != event.hint
+        if event.hint and is_new and self._is_part:  # else the end of the run says it
+            lines.append("   hint: " + clean_line(event.hint))
+        return lines
+
+    def _pull_line(self, news: News, pull: PullRequestView) -> str:
+        from ralph.domain.views.pull_request import NewsKind
+
+        text = clean_line(news.text)
+        match news.kind:
+            case NewsKind.OPENED:
+                return f"{self._colors.cyan}{self._marks.run}{self._colors.off} {text}"
+            case NewsKind.STEP:
+                return self._toned(text, news.tone, self._marks.wait if pull.is_waiting else "")
+            case NewsKind.CHECKS:
+                mark = self._marks.wait if news.tone is Tone.OPEN else ""
+                return f"   {self._toned(text, news.tone, mark)}"
+            case NewsKind.ADDRESS | NewsKind.REMARKS:
+                return self._dim(f"   {text}")
+
+    def _toned(self, text: str, tone: Tone, mark: str = "") -> str:
+        match tone:
+            case Tone.GOOD:
+                return self._good(text)
+            case Tone.BAD:
+                return self._bad(text)
+            case Tone.WARNING:
+                return self._odd(text, mark)
+            case Tone.OPEN:
+                return f"{self._colors.cyan}{mark or self._marks.again} {text}{self._colors.off}"
+            case Tone.QUIET:
+                return self._dim(text)
 
     def _task_reported(self, event: TaskReported) -> list[str]:
         from ralph.interfaces.cli.console.task_table import TaskTable, reported
@@ -522,6 +569,8 @@ class Console:
                 title = self._bad(f"Failed: {reason}")
         table = self._tasks.lines() if self._tasks is not None else []
         lines = [*table, "", title, f"   {closing_figures(event)}"]
+        if (pull := self._pull) is not None:
+            lines.append(clean_line(f"   pull request {pull.name} ({pull.state_words}): {pull.where}"))
         started = None if self._is_part else self._started
         is_done = event.outcome is Outcome.COMPLETED
         caveats = self._caveats(started.proof) if started is not None and is_done else ()

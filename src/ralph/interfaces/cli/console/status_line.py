@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ralph.domain.agent.events import ToolStarted
 from ralph.domain.agent.quota import AgentQuota
@@ -21,6 +21,7 @@ from ralph.domain.loop.events import (
     IterationStarted,
     LoopEvent,
     PauseBegan,
+    PullRequestSeen,
     QuotaSeen,
     RunEnded,
     RunPaused,
@@ -34,6 +35,9 @@ from ralph.domain.views.decisions import stage_count
 from ralph.domain.views.quota import quota_line
 from ralph.interfaces.cli.console.outlet import Outlet
 from ralph.interfaces.cli.terminal import Look, Timestamps, colors_of, fit, marks_of, terminal_width
+
+if TYPE_CHECKING:
+    from ralph.domain.views.pull_request import PullRequestView
 
 ERASE = "\r\x1b[2K"
 
@@ -75,6 +79,8 @@ class StatusLine:
         self._tools = 0
         self._cost: float | None = None
         self._quota: AgentQuota | None = None
+        self._pull: PullRequestView | None = None  # that it waits for
+        self._pull_at = 0.0
 
     def observe(self, event: LoopEvent, at: float) -> None:
         """Take the event into account; writes nothing."""
@@ -94,6 +100,7 @@ class StatusLine:
                     self._iteration = clean_line(stage_count(event.role, event.used, event.limit))
                 self._iteration_at = at
                 self._is_between = False
+                self._pull = None
                 self._begin("", at)
             case IterationEnded():
                 self._is_between = True
@@ -122,6 +129,8 @@ class StatusLine:
                     self._begin("", at)
             case RunUnpaused():
                 self._is_paused = False
+            case PullRequestSeen():
+                self._await(event, at)
             case QuotaSeen():
                 self._quota = AgentQuota(clean_line(event.agent), event.windows)
             case StopRequested():
@@ -129,6 +138,7 @@ class StatusLine:
             case RunEnded():
                 self._iteration = self._stopping = ""
                 self._is_paused = False
+                self._pull = None
                 self._begin("", at)
             case _:
                 pass
@@ -158,6 +168,8 @@ class StatusLine:
         parts = [self._stopping]
         if self._is_paused and self._is_between and (self._paused_until or now) <= now:
             parts += [f"paused {whole_duration(now - self._step_at)}", "to continue: `ralph unpause`"]
+        elif (pull := self._pull) is not None and self._waits_for(pull):
+            parts += [clean_line(pull.said), pull.counts, whole_duration(now - self._pull_at)]
         elif self._paused_until is not None:
             until = self._timestamps.clock_time(self._paused_until, beside=now)
             left = whole_duration(self._paused_until - now)
@@ -180,6 +192,19 @@ class StatusLine:
         if self._quota is not None:
             parts.append(quota_line(self._quota, now))
         return f"{self._marks.wait} " + f" {self._marks.dot} ".join(part for part in parts if part)
+
+    def _waits_for(self, pull: PullRequestView) -> bool:
+        """And for nothing else, such as a forge that must not be asked for a while."""
+        return self._is_between and self._step in ("", clean_line(pull.reason))
+
+    def _await(self, event: PullRequestSeen, at: float) -> None:
+        from ralph.domain.views.pull_request import view_of  # few runs have one
+
+        pull = view_of(event)
+        if self._pull is None:
+            self._pull_at = at
+        self._pull = pull if pull.is_waiting else None
+        self._begin("", at)
 
     def _begin(self, step: str, at: float) -> None:
         self._step, self._step_at, self._active_at = step, at, at

@@ -15,6 +15,7 @@ from ralph.interfaces.cli.options import (
     agent_option,
     agent_timeout_option,
     apart_options,
+    deliver_option,
     events_option,
     given_settings,
     guardrail_option,
@@ -73,6 +74,7 @@ Examples:
 @guardrail_option("Another command that must pass before a story is approved")
 @limit_options
 @proof_option
+@deliver_option
 @notify_option
 @sandbox_options
 @trust_option

@@ -42,6 +42,7 @@ _OF_TASK: _Flags = {
         {"metavar": "ID", "multiple": True, "help": "A task that must be done first; may be repeated."},
     ),
     "assignee": (("assignee",), {"metavar": "NAME", "help": "Who owns it; only shown, not used."}),
+    "base": (("base",), {"metavar": "BRANCH", "help": "The branch that its pull request is for."}),
     "max-cost": (
         ("budget", "cost_usd"),
         {"metavar": "USD", "type": float, "help": "Most that the task may cost."},

@@ -91,6 +91,7 @@ def _head(view: TaskView, dependents: Sequence[str], colors: Colors) -> Iterator
         ("needed by", ", ".join(dependents)),
         ("run", view.run_id or ""),
         ("branch", task.branch),
+        ("base", task.base),
         ("iterations", ", ".join(f"{role} {number}" for role, number in task.iterations.items())),
         ("rejections", str(task.rejections) if task.rejections else ""),
         ("budget", _budget(task.budget)),

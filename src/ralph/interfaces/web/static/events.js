@@ -102,6 +102,8 @@ function landmark(event) {
       return say("marks", "odd", data.now ? "stopping now" : "stopping after the current step");
     case "processes_ended":
       return say("noise", "odd", `ended leftover processes: ${(data.left_behind ?? []).join(", ")}`);
+    case "pull_request_seen":
+      return event.words ? row("marks", event.at, "pull request ", h("span", { class: TONES[event.tone] }, event.words)) : say("noise", "dim", "pull request seen");
     case "task_reported":
       return row("marks", event.at, h("strong", { class: data.outcome === "completed" ? "good" : "odd" }, `${data.task} ${data.result}`), ` ${data.title ?? ""}`, data.reason && h("div", { class: "dim" }, data.reason));
     case "warned":

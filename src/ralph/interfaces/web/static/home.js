@@ -3,6 +3,7 @@
 import { counts } from "./charts.js";
 import { ago, button, compact, dim, duration, h, money, moment, plural } from "./dom.js";
 import { inline, markdown } from "./markdown.js";
+import { pullMark } from "./pull.js";
 
 const SIGNS = { running: "●", paused: "⏸", waiting: "◔", interrupted: "◌", completed: "✓", exhausted: "■", cancelled: "■", failed: "✗" };
 
@@ -39,6 +40,7 @@ export function runRow(run, parts = 0) {
       run.live && run.quota.map((words) => h("span", {}, words)),
       h("span", { title: "the last event" }, run.live && "active ", h("span", { class: "ago", "data-at": run.activeAt }, ago(run.activeAt))),
     ),
+    run.pull && pullMark(run.pull),
     run.check && h("span", { class: "run-check" }, h("span", { class: `verdict ${run.check.verdict}` }, run.check.verdict), ` ${run.check.name}`),
     run.reason && h("span", { class: "run-why" }, run.reason, run.waitsUntil && h("span", { class: "until", "data-until": run.waitsUntil })),
     run.maximum && run.live && h("progress", { max: run.maximum, value: Math.min(run.iteration, run.maximum), "aria-label": "iterations used" }),

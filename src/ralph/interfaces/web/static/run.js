@@ -6,6 +6,7 @@ import { button, compact, dim, duration, fill, h, keyOf, moment, money, plural, 
 import { TONES, eventRows, lastTodo, todoList } from "./events.js";
 import { inline } from "./markdown.js";
 import { runLink, runRow, spent, stateChip } from "./home.js";
+import { pullRequest } from "./pull.js";
 
 const MOST_ROWS = 2000;
 const MOST_ROWS_READ = 20000; // while someone reads further up, nothing disappears from under their eyes
@@ -37,13 +38,14 @@ export class RunPage {
     this.missed = false;
     this.open = new Set();
     this.head = h("section", { class: "run-top", "aria-label": "Status" });
+    this.pull = h("section", { class: "panel pull", "aria-label": "Pull request", hidden: true });
     this.todo = h("section", { class: "panel", "aria-label": "The agent's to-do list", hidden: true });
     this.parts = h("section", { class: "panel", "aria-label": "Parts", hidden: true });
     this.list = h("section", { class: "panel", "aria-label": "Iterations" });
     this.plots = h("section", { class: "panel", "aria-label": "Charts" });
     this.stream = h("div", { class: "stream", tabindex: "0", role: "log", "aria-label": "Events", "aria-live": "off", "data-filter": "all" });
     this.older = button("Show earlier events", () => this.loadOlder(), "older");
-    this.element = h("div", { class: "run-page" }, this.head, this.streamSection(), h("aside", {}, this.todo, this.parts, this.list, this.plots));
+    this.element = h("div", { class: "run-page" }, this.head, this.streamSection(), h("aside", {}, this.pull, this.todo, this.parts, this.list, this.plots));
     this.take(data);
     this.append(data.events);
     this.flush();
@@ -71,6 +73,8 @@ export class RunPage {
     for (const each of data.iterations) this.iterations.set(`${each.iteration}.${each.attempt}`, each);
     this.figures = data.figures;
     redraw(this.head, keyOf(data.run, data.header), () => this.drawHead(data.header ?? []));
+    this.pull.hidden = !data.pullRequest;
+    redraw(this.pull, keyOf(data.pullRequest), () => data.pullRequest && pullRequest(data.pullRequest));
     this.parts.hidden = !data.parts.length;
     redraw(this.parts, keyOf(data.parts), () => [h("h2", {}, "Parts ", dim(String(data.parts.length))), h("div", { class: "parts" }, data.parts.map((part) => runRow(part)))]);
     const iterations = [...this.iterations.entries()];

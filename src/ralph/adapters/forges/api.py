@@ -1,0 +1,94 @@
+"""A JSON API over a transport: answers become shapes, refusals become errors, lists are read to their end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from urllib.parse import quote, urlencode
+
+from ralph.adapters.forges.problems import decoded, garbled, problem_of
+from ralph.adapters.forges.shape import Shape
+from ralph.adapters.forges.transport import Answer, Request, Transport
+from ralph.errors import ForgeRefused
+
+PAGE = 100
+MOST_PAGES = 50
+
+
+class Api:
+    """Every method raises ForgeAway and ForgeRefused, and nothing else. ``now``: seconds since the epoch."""
+
+    def __init__(self, transport: Transport, *, now: Callable[[], float] = time.time) -> None:
+        self._transport = transport
+        self.now = now
+
+    @property
+    def cost(self) -> float:
+        return self._transport.cost
+
+    async def get(self, path: str, query: Mapping[str, str | int] | None = None) -> Shape:
+        """One object."""
+        return self._object(await self._ask(path, query=query), path)
+
+    async def send(self, method: str, path: str, body: Mapping[str, object]) -> Shape:
+        """Nothing if the answer is empty."""
+        answer = await self.ask(method, path, body)
+        if (problem := problem_of(answer, now=self.now())) is not None:
+            raise problem
+        return decoded(answer.body)
+
+    async def ask(self, method: str, path: str, body: Mapping[str, object]) -> Answer:
+        """The answer as it is, for callers to whom a refusal means something."""
+        import msgspec
+
+        return await self._transport.ask(Request(path=path, method=method, body=msgspec.json.encode(body)))
+
+    async def log(self, path: str) -> str:
+        """A text, of which the middle may be left out."""
+        return (await self._ask(path, is_log=True)).body.decode(errors="replace")
+
+    async def page(self, path: str, query: Mapping[str, str | int] | None = None, *, key: str = "") -> Shape:
+        """The first page of a list, which may be in an object by ``key``."""
+        return (await self._page(path, {"per_page": PAGE, **(query or {})}, key))[0]
+
+    async def pages(
+        self, path: str, query: Mapping[str, str | int] | None = None, *, key: str = ""
+    ) -> list[Shape]:
+        """All of a list. One that does not end is refused: a part of it that nobody read may be the part that counts."""
+        found: list[Shape] = []
+        for number in range(1, MOST_PAGES + 1):
+            page, is_last = await self._page(path, {"per_page": PAGE, "page": number, **(query or {})}, key)
+            found += page
+            if is_last:
+                return found
+        message = f"GitHub lists more than {MOST_PAGES * PAGE:,} entries at {path}: too many to judge"
+        raise ForgeRefused(message)
+
+    async def _page(self, path: str, query: Mapping[str, str | int], key: str) -> tuple[Shape, bool]:
+        answer = await self._ask(path, query=query)
+        found = decoded(answer.body)
+        page = found[key] if key else found
+        if not page.is_list or not all(entry.is_object for entry in page):
+            raise garbled(wanted=f"list at {path}")
+        return page, 'rel="next"' not in answer.headers.get("link", "")
+
+    async def _ask(
+        self, path: str, *, query: Mapping[str, str | int] | None = None, is_log: bool = False
+    ) -> Answer:
+        whole = f"{path}?{urlencode(query)}" if query else path
+        answer = await self._transport.ask(Request(path=whole, is_log=is_log))
+        if (problem := problem_of(answer, now=self.now())) is not None:
+            raise problem
+        return answer
+
+    @staticmethod
+    def _object(answer: Answer, path: str) -> Shape:
+        found = decoded(answer.body)
+        if not found.is_object:
+            raise garbled(wanted=f"object at {path}")
+        return found
+
+
+def part(name: str) -> str:
+    """One part of a path: a slash in it is not one of the path."""
+    return quote(name, safe="")

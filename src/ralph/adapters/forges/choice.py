@@ -1,0 +1,86 @@
+"""The forges that ralph knows, and which of them a remote belongs to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ralph.adapters.forges.address import RemoteAddress, read_address
+from ralph.adapters.forges.github_login import Surroundings, is_github, open_github
+from ralph.domain.text.safe_text import clean_line
+from ralph.engine.delivery.ports import Forge
+from ralph.engine.ports import ProcessRunner
+from ralph.errors import UsageError
+
+HINT = (
+    "set pullRequest.repository to HOST/OWNER/NAME of a repository on GitHub: ralph knows no other forge yet"
+)
+
+
+class Open(Protocol):
+    def __call__(
+        self, host: str, owner: str, name: str, around: Surroundings, *, is_named: bool
+    ) -> Forge: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """``owns``: whether a host, as the environment has it, is one of these."""
+
+    name: str
+    owns: Callable[[str, Mapping[str, str]], bool]
+    open: Open
+
+
+KINDS = (Kind("GitHub", is_github, open_github),)
+"""The first is that of a host which only the settings name."""
+
+
+def find_forge(
+    remote_url: str,
+    setting: str = "",
+    *,
+    environ: Mapping[str, str],
+    find: Callable[[str], str | None],
+    runner: ProcessRunner,
+    cwd: Path,
+    now: Callable[[], float] = time.time,
+) -> Forge:
+    """``setting`` (HOST/OWNER/NAME) goes before the remote. Asks nothing yet.
+
+    Raises UsageError if it is no forge, and ForgeRefused if there is no way to log in.
+    """
+    address = _read_setting(setting) if setting else read_address(remote_url)
+    kind = _kind_of(address, environ, is_named=bool(setting))
+    if kind is None or len(address.parts) != 2:
+        raise _unknown(address, is_kind_known=kind is not None)
+    owner, name = address.parts
+    around = Surroundings(environ=environ, find=find, runner=runner, cwd=cwd, now=now)
+    return kind.open(address.host, owner, name, around, is_named=bool(setting))
+
+
+def _read_setting(setting: str) -> RemoteAddress:
+    host, _, path = setting.strip().partition("/")
+    return read_address(f"https://{host}/{path}")
+
+
+def _kind_of(address: RemoteAddress, environ: Mapping[str, str], *, is_named: bool) -> Kind | None:
+    if not address.host:
+        return None
+    known = next((kind for kind in KINDS if kind.owns(address.host, environ)), None)
+    return KINDS[0] if known is None and is_named else known
+
+
+def _unknown(address: RemoteAddress, *, is_kind_known: bool) -> UsageError:
+    """Names the host alone: the rest of an address may hold a password."""
+    if not address.host:
+        return UsageError(
+            "the remote is not on a forge that ralph knows: its address names no host", hint=HINT
+        )
+    host = clean_line(address.host)
+    if is_kind_known:
+        return UsageError(f"the address at {host} is not that of a repository, OWNER/NAME", hint=HINT)
+    return UsageError(f"the remote is at {host}, which is no forge that ralph knows", hint=HINT)

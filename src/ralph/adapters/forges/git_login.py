@@ -1,0 +1,24 @@
+"""How our git logs in where it pushes: with the user's own ways first, then with the login that the forge's client has."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+_FROM_ENVIRONMENT = '!f() { test "$1" = get && printf \'username=x-access-token\\npassword=%s\\n\' "${GITHUB_TOKEN:-$GH_TOKEN}"; }; f'
+
+
+def login_for(
+    address: str, *, environ: Mapping[str, str], find: Callable[[str], str | None]
+) -> tuple[str, ...]:
+    """Settings for git: a helper for this host alone, which is asked after the user's own. No secret is in them."""
+    parts = urlsplit(address)
+    if parts.scheme != "https" or not parts.hostname:
+        return ()
+    key = f"credential.https://{parts.hostname}{f':{parts.port}' if parts.port else ''}.helper"
+    if (gh := find("gh")) is not None:
+        return (f"{key}=!{shlex.quote(gh)} auth git-credential",)
+    if environ.get("GITHUB_TOKEN") or environ.get("GH_TOKEN"):
+        return (f"{key}={_FROM_ENVIRONMENT}",)
+    return ()

@@ -1,0 +1,110 @@
+"""Merges a pull request by GitHub's own rules: at once, by its merge queue, or as soon as its rules are met."""
+
+from __future__ import annotations
+
+from ralph.adapters.forges.api import Api
+from ralph.adapters.forges.github_facts import pull_state
+from ralph.adapters.forges.problems import UNSAID_WAIT, decoded, problem_of, words_of
+from ralph.adapters.forges.shape import Shape
+from ralph.adapters.forges.transport import Answer
+from ralph.domain.delivery.facts import MergeMethod, PullState
+from ralph.errors import ForgeAway, ForgeRefused
+
+_SAYS_NO = frozenset({403, 405, 409, 422})
+_MOVED = ("was modified", "out of date", "does not match", "expected head")
+_MUST_QUEUE = ("merge queue",)
+_NOT_YET = ("required status check", "is expected", "approving review", "rule violation", "protected branch")
+_IS_QUEUED = ("already in the merge queue", "already queued", "already in a merge queue")
+_ENQUEUE = """mutation($id: ID!, $head: GitObjectID) {
+  enqueuePullRequest(input: {pullRequestId: $id, expectedHeadOid: $head}) { mergeQueueEntry { position } } }"""
+_AUTO_MERGE = """mutation($id: ID!, $head: GitObjectID, $method: PullRequestMergeMethod) {
+  enablePullRequestAutoMerge(input: {pullRequestId: $id, expectedHeadOid: $head, mergeMethod: $method}) {
+    clientMutationId } }"""
+IN_QUEUE = "in the merge queue"
+AUTO_MERGE = "auto-merge is on"
+
+
+class Merging:
+    """Of one pull request, at exactly one head. ``path``: of the pull request in the API."""
+
+    def __init__(self, api: Api, path: str, *, head: str, method: MergeMethod, title: str = "") -> None:
+        self._api = api
+        self._path = path
+        self._head = head
+        self._method = method
+        self._title = title
+
+    async def merge(self) -> str:
+        """What to tell. Raises ForgeAway if the facts have changed, ForgeRefused with GitHub's words."""
+        body = {"sha": self._head, "merge_method": self._method.value}
+        title = {"commit_title": self._title} if self._title else {}
+        answer = await self._api.ask("PUT", f"{self._path}/merge", body | title)
+        problem = problem_of(answer, now=self._api.now())
+        if problem is None:
+            return self._merged(decoded(answer.body))
+        if isinstance(problem, ForgeAway) or answer.status not in _SAYS_NO:
+            raise problem
+        return await self._refused(answer, problem)
+
+    def _merged(self, answer: Shape) -> str:
+        if answer["merged"].flag is False:
+            message = "GitHub took the merge, but has not merged"
+            raise ForgeAway(message)
+        commit = answer["sha"].text
+        return f"merged as {commit[:12]}" if commit else "merged"
+
+    async def _refused(self, answer: Answer, problem: ForgeRefused) -> str:
+        """A refusal may come late (it is merged already), too early, or from rules that GitHub itself can wait for."""
+        words = words_of(answer).lower()
+        pull = await self._api.get(self._path)
+        if pull_state(pull) is PullState.MERGED:
+            return self._merged(Shape({"sha": pull["merge_commit_sha"].text}))
+        if answer.status == 409 or _has(words, _MOVED) or pull["head"]["sha"].text != self._head:
+            message = f"the pull request has changed meanwhile: {words_of(answer)}"
+            raise ForgeAway(message)
+        if _has(words, _MUST_QUEUE):
+            return await self._enqueue(pull, problem)
+        if _has(words, _NOT_YET):
+            return await self._auto_merge(pull, problem)
+        if "not mergeable" in words and pull["state"].text == "open" and pull["mergeable"].flag is not True:
+            message = "GitHub cannot merge it at the moment; it may conflict with its base by now"
+            raise ForgeAway(message)
+        raise problem
+
+    async def _enqueue(self, pull: Shape, problem: ForgeRefused) -> str:
+        try:
+            await self._mutate(_ENQUEUE, {"id": pull["node_id"].text, "head": self._head})
+        except ForgeRefused as refused:
+            if not _has(refused.message.lower(), _IS_QUEUED):
+                return await self._auto_merge(pull, problem)
+        return IN_QUEUE
+
+    async def _auto_merge(self, pull: Shape, problem: ForgeRefused) -> str:
+        if pull["auto_merge"].is_object:
+            return AUTO_MERGE
+        variables = {"id": pull["node_id"].text, "head": self._head, "method": self._method.value.upper()}
+        try:
+            await self._mutate(_AUTO_MERGE, variables)
+        except ForgeRefused as refused:
+            if "clean status" in refused.message:  # its rules have been met in between
+                message = "GitHub can merge it now"
+                raise ForgeAway(message) from None
+            raise ForgeRefused(problem.message, hint=f"auto-merge: {refused.message}") from None
+        return AUTO_MERGE
+
+    async def _mutate(self, query: str, variables: dict[str, str]) -> None:
+        answer = await self._api.ask("POST", "graphql", {"query": query, "variables": variables})
+        if (problem := problem_of(answer, now=self._api.now())) is not None:
+            raise problem
+        said = decoded(answer.body)
+        errors = list(said["errors"])
+        if any(error["type"].text == "RATE_LIMITED" for error in errors):
+            message = f"GitHub limits requests: {words_of(answer)}"
+            raise ForgeAway(message, after=UNSAID_WAIT)
+        if errors or not said["data"].is_object:
+            message = f"GitHub refused: {words_of(answer) or 'it gave no reason'}"
+            raise ForgeRefused(message)
+
+
+def _has(words: str, signs: tuple[str, ...]) -> bool:
+    return any(sign in words for sign in signs)

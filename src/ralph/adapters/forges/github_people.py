@@ -1,0 +1,136 @@
+"""What people said about a pull request on GitHub, and which of them may write to the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ralph.adapters.forges.api import Api, part
+from ralph.adapters.forges.problems import Missing, Unseen
+from ralph.adapters.forges.shape import Shape
+from ralph.domain.delivery.facts import Remark, RemarkKind, Review, Verdict
+from ralph.domain.delivery.texts import is_own
+
+TRUST_SECONDS = 600.0
+"""How long a person's rights are believed: they may be taken away while a pull request waits."""
+_KNOWN = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+_SURELY = frozenset({"OWNER", "COLLABORATOR"})
+_MAY_WRITE = frozenset({"write", "maintain", "admin"})
+_VERDICTS = {"APPROVED": Verdict.APPROVED, "CHANGES_REQUESTED": Verdict.OBJECTS}
+_NOT_SAID = frozenset({"PENDING", "DISMISSED"})
+"""A draft that nobody has sent, and a review that was taken back."""
+
+
+class People:
+    """Who may write to one repository, and who we are. ``root``: its path in the API."""
+
+    def __init__(self, api: Api, root: str) -> None:
+        self._api = api
+        self._root = root
+        self._rights: dict[str, tuple[float, str | None]] = {}
+        self._me: str | None = None
+
+    async def me(self) -> str:
+        """Empty: not known, as with the token of a workflow."""
+        if self._me is None:
+            try:
+                self._me = (await self._api.get("user"))["login"].text
+            except Unseen:
+                self._me = ""
+        return self._me
+
+    async def is_trusted(self, said: Shape) -> bool:
+        """Whether its author may write: by what GitHub says of them here, and by their rights. Never a program."""
+        user, relation = said["user"], said["author_association"].text
+        login = user["login"].text
+        if not login or user["type"].text == "Bot" or login.endswith("[bot]") or relation not in _KNOWN:
+            return False
+        rights = await self._rights_of(login)
+        return relation in _SURELY if rights is None else rights in _MAY_WRITE
+
+    async def _rights_of(self, login: str) -> str | None:
+        """None: we may not ask."""
+        until, rights = self._rights.get(login, (0.0, None))
+        if self._api.now() >= until:
+            rights = await self._ask_rights(login)
+            self._rights[login] = (self._api.now() + TRUST_SECONDS, rights)
+        return rights
+
+    async def _ask_rights(self, login: str) -> str | None:
+        try:
+            found = await self._api.get(f"{self._root}/collaborators/{part(login)}/permission")
+        except Missing:
+            return "none"
+        except Unseen:
+            return None
+        return found["permission"].text
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that someone wrote, as GitHub has it."""
+
+    kind: RemarkKind
+    shape: Shape
+
+
+def written(reviews: Iterable[Shape], threads: Iterable[Shape], comments: Iterable[Shape]) -> list[Said]:
+    """Everything with text. The text of an approval asks for nothing more than a comment does."""
+    said = [Said(_kind_of(review), review) for review in reviews if review["state"].text not in _NOT_SAID]
+    said += [Said(RemarkKind.THREAD, thread) for thread in threads]
+    said += [Said(RemarkKind.COMMENT, comment) for comment in comments]
+    return [one for one in said if one.shape["body"].text.strip() and one.shape["id"].number]
+
+
+def _kind_of(review: Shape) -> RemarkKind:
+    return RemarkKind.COMMENT if review["state"].text == "APPROVED" else RemarkKind.REVIEW
+
+
+def is_ours(said: Shape, me: str) -> bool:
+    """Our mark, in words of our own: who quotes us, or copies the mark, has still said something."""
+    author = said["user"]["login"].text
+    own_words = "\n".join(
+        line for line in said["body"].text.splitlines() if not line.lstrip().startswith(">")
+    )
+    return is_own(own_words) and (not me or author.lower() == me.lower())
+
+
+def remark_of(said: Said, *, is_trusted: bool) -> Remark:
+    found = said.shape
+    root = found["in_reply_to_id"].number
+    is_review = "submitted_at" in found.value if isinstance(found.value, dict) else False
+    return Remark(
+        id=remark_id("review" if is_review else said.kind.value, found["id"].number),
+        kind=said.kind,
+        author=found["user"]["login"].text or "ghost",
+        text=found["body"].text,
+        is_trusted=is_trusted,
+        at=found["submitted_at"].moment or found["created_at"].moment,
+        path=found["path"].text,
+        line=found["line"].number or found["original_line"].number or None,
+        thread=remark_id(RemarkKind.THREAD.value, root) if root else "",
+        url=found["html_url"].text,
+    )
+
+
+def remark_id(what: str, number: int) -> str:
+    """GitHub counts reviews, lines of threads and comments each for itself."""
+    return f"{what}-{number}"
+
+
+def number_in(remark_id: str) -> int:
+    """0: it is none of ours."""
+    digits = remark_id.rpartition("-")[2]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else 0
+
+
+def verdicts(reviews: Sequence[Shape]) -> list[Review]:
+    """The newest of each reviewer: a comment leaves it as it is, a dismissal takes it away."""
+    standing: dict[str, Review] = {}
+    for review in sorted(reviews, key=lambda each: (each["submitted_at"].moment, each["id"].number)):
+        author, state = review["user"]["login"].text, review["state"].text
+        if state in _VERDICTS:
+            standing[author] = Review(author, _VERDICTS[state], review["commit_id"].text)
+        elif state == "DISMISSED":
+            standing.pop(author, None)
+    return list(standing.values())

@@ -1,0 +1,109 @@
+"""What a refusal of a forge means: that it is busy or away, or that it will not do it."""
+
+from __future__ import annotations
+
+from ralph.adapters.forges.shape import Shape
+from ralph.adapters.forges.transport import Answer
+from ralph.domain.text.safe_text import clean_line
+from ralph.errors import ForgeAway, ForgeRefused
+
+LONGEST = 500
+LOG_IN = "log in with `gh auth login`, or set GITHUB_TOKEN"
+LONGEST_WAIT = 3_600.0
+"""Seconds. A forge counts requests by the hour."""
+UNSAID_WAIT = 60.0
+"""What GitHub asks for if it limits without saying for how long."""
+
+
+class Unseen(ForgeRefused):
+    """It is not there, or not for this user."""
+
+
+class Missing(Unseen):
+    """GitHub says that it is not there; so it says of what one may not see."""
+
+
+def problem_of(answer: Answer, *, now: float) -> ForgeAway | ForgeRefused | None:
+    """None: it is no refusal. ``now``: seconds since the epoch."""
+    status = answer.status
+    if 200 <= status < 300:
+        return None
+    if (wait := limit_of(answer, now=now)) is not None:
+        return ForgeAway(f"GitHub limits requests: {_said(answer)}", after=wait)
+    if status in (408, 425, 429) or status >= 500 or status < 400:
+        return ForgeAway(f"GitHub answered {status}: {_said(answer)}", after=_retry_after(answer))
+    return _refusal(answer)
+
+
+def _refusal(answer: Answer) -> ForgeRefused:
+    match answer.status:
+        case 401:
+            return ForgeRefused(f"not logged in to GitHub: {_said(answer)}", hint=LOG_IN)
+        case 403:
+            hint = "log in as someone who may, or with a token that may"
+            return Unseen(f"GitHub does not permit it: {_said(answer)}", hint=hint)
+        case 404 | 410:
+            hint = "check the address of the remote, or log in as someone who may see it"
+            return Missing("GitHub has no such repository or entry, or you may not see it", hint=hint)
+        case _:
+            return ForgeRefused(f"GitHub refused: {_said(answer)}")
+
+
+def limit_of(answer: Answer, *, now: float) -> float | None:
+    """Seconds to wait for a limit of requests; None: it is about something else."""
+    if answer.status not in (403, 429):
+        return None
+    if (after := _retry_after(answer)) is not None:
+        return after
+    if answer.headers.get("x-ratelimit-remaining") == "0":
+        return wait_for_reset(answer, now=now)
+    words = words_of(answer).lower()
+    is_limit = answer.status == 429 or "rate limit" in words or "abuse detection" in words
+    return UNSAID_WAIT if is_limit else None
+
+
+def wait_for_reset(answer: Answer, *, now: float) -> float:
+    reset = _number(answer.headers.get("x-ratelimit-reset", ""))
+    return UNSAID_WAIT if reset is None else min(max(reset - now, 1.0), LONGEST_WAIT)
+
+
+def _retry_after(answer: Answer) -> float | None:
+    seconds = _number(answer.headers.get("retry-after", ""))
+    return None if seconds is None else min(max(seconds, 1.0), LONGEST_WAIT)
+
+
+def _number(text: str) -> float | None:
+    text = text.strip()
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+
+
+def garbled(*, wanted: str) -> ForgeAway:
+    """An answer that is none. A proxy or a forge in trouble gives those; it is worth another try."""
+    return ForgeAway(f"GitHub gave no {wanted}, but something that cannot be read")
+
+
+def _said(answer: Answer) -> str:
+    return words_of(answer) or f"HTTP status {answer.status}, without a reason"
+
+
+def words_of(answer: Answer) -> str:
+    """The forge's own, on one line: what it says in general, and about each field."""
+    said = decoded(answer.body)
+    errors = (error.text or error["message"].text or _field(error) for error in said["errors"])
+    words = "; ".join(dict.fromkeys(filter(None, (said["message"].text, *errors))))
+    line = " ".join(clean_line(words[: 4 * LONGEST]).split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+
+
+def _field(error: Shape) -> str:
+    return " ".join(filter(None, (error["field"].text, error["code"].text)))
+
+
+def decoded(body: bytes) -> Shape:
+    """Nothing if it is not JSON."""
+    import msgspec
+
+    try:
+        return Shape(msgspec.json.decode(body))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return Shape()

@@ -1,0 +1,162 @@
+"""The branch that is delivered: its commits here, and its place on the remote. Implements the ``Branch`` port."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ralph.adapters.git import IDENTITY, Git, Ran
+from ralph.domain.text.safe_text import clean_line
+from ralph.engine.delivery.ports import PushRefused
+from ralph.errors import ForgeAway, GitFailed
+
+MOST_SUBJECTS = 200
+BASES = "refs/ralph/bases/"
+"""Where the bases of pull requests are kept, as they were fetched last."""
+_AWAY = (
+    "could not resolve host", "connection refused", "connection timed out", "connection reset", "network is unreachable",
+    "operation timed out", "temporary failure", "the requested url returned error: 5", "early eof", "hung up unexpectedly",
+    "failed to connect", "no route to host", "rpc failed", "http 429",
+)  # fmt: skip
+"""What git and ssh print when nobody answers, in lower case."""
+_LEASE = (
+    "stale info",
+    "fetch first",
+    "non-fast-forward",
+    "cannot lock ref",
+    "already exists",
+    "failed to update ref",
+)
+
+
+class DeliveredBranch:
+    """``git``: of the working tree that has the branch checked out. ``address``: where it is pushed to; it was read once, so
+    that nothing that happens to the configuration meanwhile leads elsewhere. ``options``: how to log in there."""
+
+    def __init__(
+        self, git: Git, name: str, *, address: str, outside: Git, options: Sequence[str] = ()
+    ) -> None:
+        self._git = git
+        self._outside = outside  # may talk to other machines
+        self._name = name
+        self._address = address
+        self._options = tuple(options)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def tip(self) -> str:
+        commit = await self._git.commit_of(f"refs/heads/{self._name}")
+        if not commit:
+            message = f"there is no branch {self._name} here any more"
+            raise GitFailed(
+                message, hint="`git reflog` shows what it was; make it again, then `ralph resume`"
+            )
+        return commit
+
+    async def commit_left(self, message: str) -> str:
+        if await self._git.commit_of("MERGE_HEAD"):
+            await self._git.add_all()
+            await self._git.must("commit", "--quiet", "--no-verify", "--no-edit", hint=IDENTITY)
+        else:
+            await self._git.commit_all(message)
+        return await self.tip()
+
+    async def uncommitted(self) -> Sequence[str]:
+        return await self._git.changed()
+
+    async def remote_tip(self) -> str:
+        ran = await self._reach("ls-remote", "--heads", self._address, f"refs/heads/{self._name}")
+        return next((line.split("\t")[0] for line in ran.out.splitlines() if "\t" in line), "")
+
+    async def push(self, commit: str, *, expected: str) -> PushRefused | None:
+        ref = f"refs/heads/{self._name}"
+        arguments = (
+            "push", "--quiet", "--porcelain", "--no-verify", "--recurse-submodules=no", f"--force-with-lease={ref}:{expected}",
+            self._address, f"{commit}:{ref}",
+        )  # fmt: skip
+        ran = await self._outside.run(*arguments, is_remote=True, configuration=self._options)
+        if ran.ok:
+            return None
+        _require_reached(ran)
+        said = f"{ran.out}\n{ran.err}".lower()
+        if any(word in said for word in _LEASE):
+            return PushRefused(_last_line(ran), is_theirs=True)
+        return PushRefused(_last_line(ran))
+
+    async def contains(self, commit: str) -> bool:
+        return await self._git.is_ancestor(commit, f"refs/heads/{self._name}")
+
+    async def is_ahead_of(self, commit: str) -> bool:
+        return await self.contains(commit)
+
+    async def is_new_to(self, commit: str) -> bool:
+        return not await self._git.is_ancestor(f"refs/heads/{self._name}", commit)
+
+    async def fetch(self, base: str) -> str:
+        """Into no branch of the user's: only its commits are needed."""
+        kept = f"{BASES}{base}"
+        arguments = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+        await self._reach(*arguments, self._address, f"+refs/heads/{base}:{kept}")
+        return await self._git.commit_of(kept)
+
+    async def is_merging(self) -> bool:
+        return bool(await self._git.commit_of("MERGE_HEAD"))
+
+    async def merge(self, commit: str, *, message: str) -> Sequence[str]:
+        if await self.is_merging():
+            return await self._git.conflicts() or await self._git.changed() or ("a merge that is under way",)
+        ran = await self._git.run("merge", "--no-ff", "--no-verify", "-m", message, commit)
+        if ran.ok:
+            return ()
+        if conflicts := await self._git.conflicts():
+            return conflicts
+        message = f"git cannot merge {commit[:12]} into {self._name}: {ran.why}"
+        raise GitFailed(
+            message, hint=IDENTITY if "tell me who you are" in ran.why.lower() else "merge it by hand"
+        )
+
+    async def subjects(self, since: str) -> Sequence[str]:
+        arguments = ("log", "--no-merges", "--reverse", "--format=%s", f"--max-count={MOST_SUBJECTS}")
+        ran = await self._git.must(*arguments, f"{since}..refs/heads/{self._name}", "--")
+        return [clean_line(line) for line in ran.out.splitlines() if line.strip()]
+
+    async def _reach(self, *arguments: str) -> Ran:
+        ran = await self._outside.run(*arguments, is_remote=True, configuration=self._options)
+        if ran.ok:
+            return ran
+        _require_reached(ran)
+        if "couldn't find remote ref" in ran.err:
+            base = arguments[-1].partition(":")[0].removeprefix("+refs/heads/")
+            message = f"the remote has no branch {base}"
+            raise GitFailed(message, hint="name the base with --base, or in pullRequest.base")
+        message = f"git {arguments[0]} cannot use the remote: {_last_line(ran)}"
+        raise GitFailed(message, hint="try `git fetch` by hand: are you logged in there?")
+
+
+def _require_reached(ran: Ran) -> None:
+    said = ran.err.lower()
+    if ran.code is None or any(word in said for word in _AWAY):
+        message = f"the remote cannot be reached: {_last_line(ran)}"
+        raise ForgeAway(message)
+
+
+def _last_line(ran: Ran) -> str:
+    """What went wrong, without the address, which may hold a password."""
+    lines = [line for line in f"{ran.out}\n{ran.err}".splitlines() if line.strip()]
+    wanted = [
+        line for line in lines if line.lstrip().startswith(("!", "remote:", "error:", "fatal:", "ERROR"))
+    ]
+    found = clean_line((wanted or lines or [f"exit code {ran.code}"])[-1 if not wanted else 0].strip())
+    return _without_login(found)
+
+
+def _without_login(text: str) -> str:
+    return re.sub(r"(\w+://)[^/@\s]*@", r"\1", text)
+
+
+async def remote_address(git: Git, remote: str) -> str:
+    """Where git would push; empty: there is no such remote."""
+    ran = await git.run("remote", "get-url", "--push", "--", remote)
+    return ran.text if ran.ok else ""

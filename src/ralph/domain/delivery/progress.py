@@ -1,0 +1,48 @@
+"""How far a delivery has come, for whoever drives it: a run, or the scheduler of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ralph.domain.delivery.facts import Remark
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Ask again after ``seconds``."""
+
+    reason: str
+    seconds: float
+    for_people: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fixing:
+    """A session is needed. ``remarks``: what it is to answer. ``base``: the base was merged into the branch, at this
+    commit. ``is_fault``: the work is wrong; else others were faster."""
+
+    reason: str
+    objective: str
+    remarks: tuple[Remark, ...] = ()
+    base: str = ""
+    is_fault: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A person must decide."""
+
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """``is_good`` False: it was closed, and the work was not taken. ``is_merged``: the base has it."""
+
+    reason: str
+    is_good: bool = True
+    is_merged: bool = False
+
+
+Progress = Waiting | Fixing | Asking | Ended

@@ -1,0 +1,122 @@
+"""Work that is delivered when it is done: first what it is, then its way through the pull request, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from ralph.domain.delivery.progress import Asking, Ended, Fixing, Waiting
+from ralph.domain.delivery.receipt import Proof
+from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Offer, Pending
+from ralph.domain.loop.decision import Accept, Acceptance, Decision
+from ralph.domain.loop.evidence import Evidence, Verdict
+from ralph.domain.loop.state import LoopState
+from ralph.engine.delivery.delivery import Delivery
+from ralph.engine.ports import Clock, Work
+
+ROLE = "delivery"
+"""Of the sessions that work on a pull request."""
+KEY = "pull request"
+CONTINUE = "`ralph resume` continues"
+
+
+class NoWork:
+    """For a branch that is there already: nothing has to be done before it is delivered."""
+
+    async def next(self, state: LoopState) -> Offer:
+        return Drained("")
+
+    async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
+        """Nothing was offered."""
+
+
+class DeliveredWork:
+    """``patience``: seconds without any change after which a wait for CI ends the run; ``stays``: also while people are
+    waited for, and for as long as it takes. ``rebase``: what is there now is what later sessions are compared with."""
+
+    def __init__(
+        self,
+        work: Work,
+        delivery: Delivery,
+        *,
+        run_id: str,
+        clock: Clock,
+        patience: float,
+        rebase: Callable[[], Awaitable[None]],
+        stays: bool = False,
+    ) -> None:
+        self._work = work
+        self._delivery = delivery
+        self._run_id = run_id
+        self._clock = clock
+        self._patience = patience
+        self._rebase = rebase
+        self._stays = stays
+        self._waits: tuple[str, float] = ("", 0.0)  # for what, and since when
+
+    async def next(self, state: LoopState) -> Offer:
+        if not self._is_begun:
+            offer = await self._work.next(state)
+            if not isinstance(offer, Drained) or offer.unfinished:
+                return offer
+            await self._begin()
+        progress = await self._delivery.advance()
+        match progress:
+            case Waiting():
+                return self._wait(progress)
+            case Fixing(objective=objective):
+                self._waits = ("", 0.0)
+                self._delivery.hand_over(progress)
+                return Assignment(
+                    key=KEY, objective=objective, role=ROLE, acceptance=Acceptance.CLAIM_AND_PROOF
+                )
+            case Asking(reason, hint):
+                return Blocked(reason, hint or CONTINUE)
+            case Ended(reason, is_good):
+                return Drained(reason, () if is_good else (self._delivery.branch.name,))
+
+    async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
+        if assignment.role != ROLE:
+            return await self._work.settle(assignment, evidence, decision)
+        if isinstance(decision, Accept) and evidence is not None:
+            commit = await self._delivery.branch.commit_left(f"Fix what keeps {self._name} from being merged")
+            self._delivery.accept(commit, proofs_of(evidence))
+            await self._rebase()
+        return None
+
+    @property
+    def _name(self) -> str:
+        return self._delivery.branch.name
+
+    @property
+    def _is_begun(self) -> bool:
+        return self._delivery.memory.load().run_id == self._run_id
+
+    async def _begin(self) -> None:
+        """What was accepted is a commit from here on, and the run's further sessions are about the pull request."""
+        await self._delivery.branch.commit_left(self._delivery.order.purpose.title or "Accepted work")
+        await self._rebase()
+        self._delivery.begin(self._run_id)
+
+    def _wait(self, waiting: Waiting) -> Offer:
+        now = self._clock.monotonic()
+        if self._waits[0] != waiting.reason:
+            self._waits = (waiting.reason, now)
+        if self._stays:
+            return Pending(waiting.reason, waiting.seconds)
+        if waiting.for_people:
+            return Blocked(
+                waiting.reason, f"{CONTINUE} when that has happened; `ralph ship --watch` waits for it"
+            )
+        if now - self._waits[1] >= self._patience:
+            return Blocked(waiting.reason, f"{CONTINUE}; `ralph ship --watch` waits for as long as it takes")
+        return Pending(waiting.reason, waiting.seconds)
+
+
+def proofs_of(evidence: Evidence) -> tuple[Proof, ...]:
+    """The commands that passed, each once."""
+    passed = (
+        Proof(result.command, result.exit_code)
+        for result in evidence.results
+        if result.command and result.verdict is Verdict.PASSED
+    )
+    return tuple(dict.fromkeys(passed))

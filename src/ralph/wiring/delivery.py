@@ -1,0 +1,339 @@
+"""How a run delivers what was accepted: the forge, the branch, and the parts that sessions on its pull request need."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.domain.delivery.kind import DeliveryKind
+from ralph.errors import ForgeRefused, UsageError
+
+if TYPE_CHECKING:
+    from ralph.adapters.git import Git
+    from ralph.config.schema import Settings
+    from ralph.domain.delivery.facts import Policy
+    from ralph.domain.delivery.receipt import Receipt
+    from ralph.domain.delivery.texts import Purpose
+    from ralph.domain.loop.assignment import Assignment
+    from ralph.domain.trust.demand import Demand
+    from ralph.engine.delivery.delivery import Delivery, Order
+    from ralph.engine.delivery.ports import Forge, Proven, Repository
+    from ralph.engine.ports import Check, ProcessRunner
+    from ralph.wiring.kit import Kit
+    from ralph.wiring.launch import Composed
+
+NEW_BRANCH = "ralph/"
+"""Begins the names of branches that ralph makes."""
+
+
+def is_delivered(settings: Settings) -> bool:
+    return settings.delivery == DeliveryKind.PR
+
+
+def delivery_demands(settings: Settings, workspace: Path) -> tuple[Demand, ...]:
+    """What the repository makes the user's git run when it fetches and pushes."""
+    if not is_delivered(settings):
+        return ()
+    from ralph.adapters.git_programs import git_programs
+
+    return git_programs(workspace)
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """Where branches leave from: the forge, the remote's address and how to log in there, the base."""
+
+    forge: Forge
+    repository: Repository
+    address: str
+    login: tuple[str, ...]
+    base: str
+    outside: Git  # may talk to other machines
+
+    def delivery(
+        self, kit: Kit, git: Git, branch: str, order: Order, prove: Callable[[str], Awaitable[Proven]]
+    ) -> Delivery:
+        """``git``: of the working tree that has the branch checked out."""
+        from ralph.adapters.storage.deliveries import Deliveries
+        from ralph.adapters.workspace.delivered_branch import DeliveredBranch
+        from ralph.engine.delivery.delivery import Delivery
+
+        record = kit.record
+        return Delivery(
+            forge=self.forge,
+            branch=DeliveredBranch(
+                git, branch, address=self.address, outside=self.outside, options=self.login
+            ),
+            memory=Deliveries(
+                record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now
+            ),
+            order=order,
+            prove=prove,
+            publish=kit.publish,
+            clock=kit.clock,
+            redact=kit.runners.redactor.redact,
+        )
+
+
+async def open_port(kit: Kit, *, base: str = "") -> Port:
+    """Before any session is paid: everything without which nothing could be delivered. ``base``: instead of the settings'."""
+    from ralph.adapters.forges.choice import find_forge
+    from ralph.adapters.forges.git_login import login_for
+    from ralph.adapters.git import Git
+    from ralph.adapters.workspace.delivered_branch import remote_address
+
+    settings, own = kit.launch.settings.pull_request, kit.runners.own
+    git = Git(kit.workspace, kit.runners.outside)
+    await git.require_identity()
+    address = await remote_address(git, settings.remote)
+    if not address:
+        message = f"there is no git remote {settings.remote} to push to"
+        raise UsageError(
+            message, hint=f"`git remote add {settings.remote} ADDRESS`, or name another in pullRequest.remote"
+        )
+    runner = _reaching(kit)
+    forge = find_forge(
+        address,
+        settings.repository,
+        environ=kit.runners.environment,
+        find=own.find,
+        runner=runner,
+        cwd=kit.workspace,
+    )
+    repository = await forge.repository()
+    if not repository.can_push:
+        message = f"you may not write to {repository.name}"
+        raise ForgeRefused(
+            message,
+            hint="ask for write access, or push to a fork of your own and open the pull request there",
+        )
+    return Port(
+        forge,
+        repository,
+        address,
+        login_for(address, environ=kit.runners.environment, find=own.find),
+        base or settings.base or repository.default_branch,
+        Git(kit.workspace, runner),
+    )
+
+
+def _reaching(kit: Kit) -> ProcessRunner:
+    """Runs what talks to other machines: as the user, whatever the agent is confined to."""
+    from ralph.adapters.processes.runner import PosixProcessRunner
+    from ralph.adapters.processes.yielding import YieldingRunner
+
+    runners = kit.runners
+    environment = runners.own.environment if runners.is_confined else runners.environment
+    runner = PosixProcessRunner(
+        run_id=kit.record.run_id,
+        redactor=runners.redactor,
+        base_environment=environment,
+        find=runners.own.find,
+    )
+    if not runners.is_confined:
+        return YieldingRunner(runner, kit.control)
+    from ralph.adapters.isolation.runner import WaryRunner
+
+    return YieldingRunner(WaryRunner(runner, runners.confinement.tidy), kit.control)
+
+
+def policy_of(settings: Settings) -> Policy:
+    from ralph.domain.delivery.facts import MergeMethod, Policy
+
+    own = settings.pull_request
+    return Policy(
+        merge=MergeMethod(own.merge), has_ci=own.ci, checks=own.checks, answers_reviews=own.answer_reviews
+    )
+
+
+def order_of(
+    kit: Kit, port: Port, purpose: Purpose, receipt: Callable[[], Receipt], *, base: str = ""
+) -> Order:
+    from ralph.engine.delivery.delivery import Order
+
+    settings = kit.launch.settings
+    own = settings.pull_request
+    return Order(
+        base=base or port.base,
+        purpose=purpose,
+        policy=policy_of(settings),
+        is_draft=own.draft,
+        labels=own.labels,
+        reviewers=own.reviewers,
+        assignees=own.assignees,
+        most_chars=settings.output_truncate_chars,
+        receipt=receipt,
+    )
+
+
+# --- a run that delivers its own work ---
+
+
+async def take_branch(kit: Kit, port: Port, title: str) -> str:
+    """The branch that the run works on, checked out. One is made if the base is checked out, for that is nobody's to push to.
+
+    Raises UsageError if something is in the way.
+    """
+    from ralph.adapters.git import Git
+    from ralph.adapters.storage.deliveries import branch_of_run
+
+    git, record = Git(kit.workspace, kit.runners.outside), kit.record
+    current = await git.branch()
+    if kit.launch.resumes and (known := branch_of_run(record.database, record.database_file, record.run_id)):
+        return await check_out(git, current, known)
+    if not await git.commit_of("HEAD"):
+        message = "there is no commit yet, so nothing can be delivered"
+        raise UsageError(message, hint="make the first commit and push it, then start again")
+    if not kit.launch.resumes:
+        await require_clean(git)
+    if current and current not in (port.base, port.repository.default_branch):
+        return current
+    from ralph.domain.text.safe_text import slug
+
+    name = f"{NEW_BRANCH}{slug(title)[:40].strip('-_.') or 'work'}-{record.run_id[-4:]}"
+    await git.must("checkout", "--quiet", "-b", name)
+    kit.note(f"branch {name} was made from {current or 'the detached HEAD'}, which ralph does not push to")
+    return name
+
+
+async def check_out(git: Git, current: str, wanted: str) -> str:
+    if current == wanted:
+        return wanted
+    if not await git.commit_of(f"refs/heads/{wanted}"):
+        message = f"there is no branch {wanted} here any more"
+        raise UsageError(message, hint="`git branch` shows those that are there")
+    await require_clean(git)
+    hint = f"is {wanted} checked out in another worktree? Then start ralph there"
+    await git.must("checkout", "--quiet", wanted, "--", hint=hint)
+    return wanted
+
+
+async def require_clean(git: Git) -> None:
+    from ralph.domain.text.safe_text import clean_line
+
+    if changed := await git.changed():
+        named = ", ".join(map(clean_line, changed[:5])) + (" …" if len(changed) > 5 else "")
+        message = f"files are not committed, and would become part of the pull request: {named}"
+        raise UsageError(message, hint="commit them, or put them away with `git stash -u`")
+
+
+def deliver_after(
+    kit: Kit,
+    composed: Composed,
+    port: Port,
+    branch: str,
+    *,
+    purpose: Purpose,
+    prove: Sequence[Check],
+    checks: Sequence[Check],
+    rebase: Callable[[], Awaitable[None]],
+    stays: bool = False,
+) -> Composed:
+    """``composed``, and when its work is done, the way through its pull request. ``prove``: what must pass before a push;
+    ``checks``: what judges a session on the pull request, compared with what ``rebase`` takes as given."""
+    from ralph.adapters.checks.merge_state import MergeCheck
+    from ralph.adapters.git import Git
+    from ralph.adapters.signals.probes import TagProbe
+    from ralph.adapters.workspace.delivered_branch import BASES
+    from ralph.adapters.workspace.nested_repositories import new_repositories
+    from ralph.domain.loop.completion import Completion
+    from ralph.engine.agents.per_role import PerRoleAgent
+    from ralph.engine.delivery.fix_session import AdviserOf, ProbeOf, PromptOf
+    from ralph.engine.delivery.work import ROLE, DeliveredWork
+    from ralph.engine.prompts.advisers import CompletionAdviser
+
+    settings = kit.launch.settings
+    git = Git(kit.workspace, kit.runners.outside)
+    base = f"{BASES}{port.base}"
+    order = order_of(kit, port, purpose, receipt_of_run(kit))
+    delivery = port.delivery(kit, git, branch, order, proving(kit, prove))
+    delivery.rebase = rebase
+    merge = MergeCheck(git, base=base, nested=lambda: new_repositories(git, base))
+    tag = "response"
+    completion = Completion(tag, settings.completion_response)
+
+    def checks_of(assignment: Assignment) -> Sequence[Check]:
+        if assignment.role == ROLE:
+            return (merge, *checks)
+        return (*composed.checks, *composed.checks_of(assignment))
+
+    return replace(
+        composed,
+        work=DeliveredWork(
+            composed.work,
+            delivery,
+            run_id=kit.record.run_id,
+            clock=kit.clock,
+            patience=settings.pull_request.wait,
+            rebase=rebase,
+            stays=stays,
+        ),
+        agent=PerRoleAgent(composed.agent, {ROLE: kit.agent(tags=(tag,))}),
+        probes=[
+            *(ProbeOf(probe) for probe in composed.probes),
+            ProbeOf(TagProbe(tag, settings.completion_response, first=True), is_fix=True),
+        ],
+        checks=(),
+        checks_of=checks_of,
+        advisers=[
+            *map(AdviserOf, composed.advisers),
+            AdviserOf(CompletionAdviser(completion), is_fix=True),
+        ],
+        prompt=PromptOf(composed.prompt),
+        notes=[
+            *composed.notes,
+            f"delivered as a pull request from {branch} into {port.base} of {port.repository.name}",
+        ],
+    )
+
+
+def proving(kit: Kit, checks: Sequence[Check]) -> Callable[[str], Awaitable[Proven]]:
+    """Runs what must pass, in the working tree of the branch, before its tip is pushed."""
+
+    async def prove(commit: str) -> Proven:
+        from ralph.domain.delivery.receipt import Proof
+        from ralph.domain.loop.assignment import Assignment
+        from ralph.domain.loop.evidence import Verdict
+        from ralph.domain.loop.session_report import AgentReport
+        from ralph.engine.deadline import until_time_is_over
+        from ralph.engine.delivery.ports import Proven
+        from ralph.engine.delivery.work import KEY
+        from ralph.engine.ports import Judging
+        from ralph.engine.tally import Tally
+
+        tally = Tally(kit.publish)
+        results = []
+        async with until_time_is_over(kit.control, kit.time_over) as control:
+            for check in checks:
+                judging = Judging(
+                    iteration=kit.record.state.iteration,
+                    attempt=0,
+                    assignment=Assignment(KEY, ""),
+                    report=AgentReport(),
+                    publish=tally,
+                    control=control,
+                )
+                results.append(await tally.run(check, judging, time_over=kit.time_over))
+        failed = [result for result in results if result.verdict is not Verdict.PASSED]
+        return Proven(
+            passed=not failed,
+            proofs=tuple(Proof(result.command, result.exit_code) for result in results if result.command),
+            told="\n\n".join(result.feedback.text for result in failed if result.feedback is not None),
+            reason=f"failing: {', '.join(result.words for result in failed)}",
+        )
+
+    return prove
+
+
+def receipt_of_run(kit: Kit) -> Callable[[], Receipt]:
+    def receipt() -> Receipt:
+        from ralph.adapters.storage.run_files import read_receipt
+        from ralph.domain.delivery.receipt import receipt_of
+
+        record = kit.record
+        record.journal.flush()
+        return receipt_of(read_receipt(record.database, record.folder, record.run_id))
+
+    return receipt

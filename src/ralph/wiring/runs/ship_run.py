@@ -1,0 +1,181 @@
+"""``ralph ship``: a branch that is there already becomes a pull request, and is followed until it is green or merged."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from ralph.adapters.git import Git
+from ralph.adapters.storage.deliveries import branch_of_run
+from ralph.config.loading import Loaded
+from ralph.config.root import Root, git_top
+from ralph.domain.delivery.kind import DeliveryKind
+from ralph.domain.delivery.texts import Purpose
+from ralph.domain.loop.profile import Profile
+from ralph.engine.delivery.work import NoWork
+from ralph.errors import ConfigError, StoreError, UsageError
+from ralph.wiring.agents import chosen_agents
+from ralph.wiring.announcement import proof_policy
+from ralph.wiring.delivery import Port, check_out, deliver_after, delivery_demands, open_port, require_clean
+from ralph.wiring.kit import Kit
+from ralph.wiring.launch import Composed, Launch
+from ralph.wiring.profiles import load_profile
+from ralph.wiring.proof import prompt_layers
+from ralph.wiring.requirements import guardrails_of, require_runnable
+
+_NUMBER = re.compile(r"#?(\d+)|https?://\S+/(?:pull|pulls|merge_requests)/(\d+)/?")
+
+
+@dataclass(frozen=True, slots=True)
+class ShipComposition:
+    """``target``: a branch, or the number or address of a pull request; empty: the branch that is checked out.
+
+    ``stays``: also while people are waited for.
+    """
+
+    target: str = ""
+    base: str = ""
+    title: str = ""
+    stays: bool = False
+
+    def arguments(self) -> Mapping[str, object]:
+        return {"target": self.target, "base": self.base, "title": self.title, "stays": self.stays}
+
+    def describe(self) -> Mapping[str, object]:
+        return {"prompt": f"ship {self.target or 'the current branch'}", **self.arguments()}
+
+    def warnings(self, launch: Launch) -> Iterator[str]:
+        if not launch.guardrails:
+            yield "no guardrails are configured: nothing is run here before the branch is pushed"
+
+    @asynccontextmanager
+    async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
+        port = await open_port(kit, base=self.base)
+        port, branch = await self._take_branch(kit, port)
+        proof = await prompt_layers(kit)
+        guardrails = kit.guardrails()
+        composed = Composed(
+            work=NoWork(),
+            agent=kit.agent(tags=("response",)),
+            begin=proof.begin,
+            advisers=proof.advisers,
+            proof=proof_policy(kit.launch, kit.runners.own, has_commands=bool(guardrails)),
+            rules=kit.launch.rules(),
+            workspace=kit.git_workspace(),
+            warnings=proof.warnings,
+        )
+        yield deliver_after(
+            kit,
+            composed,
+            port,
+            branch,
+            purpose=Purpose(title=self.title),
+            prove=guardrails,
+            checks=[*guardrails, *proof.checks],
+            rebase=proof.rebase,
+            stays=self.stays,
+        )
+        await proof.end()
+
+    async def _take_branch(self, kit: Kit, port: Port) -> tuple[Port, str]:
+        """The branch, checked out, and the port with the base of its pull request. Raises UsageError."""
+        git, record = Git(kit.workspace, kit.runners.outside), kit.record
+        current = await git.branch()
+        known = (
+            branch_of_run(record.database, record.database_file, record.run_id) if kit.launch.resumes else ""
+        )
+        wanted = known or self.target or current
+        if not wanted:
+            message = "no branch is checked out here (detached HEAD)"
+            raise UsageError(
+                message, hint="name a branch: `ralph ship BRANCH`, or make one: `git switch -c NAME`"
+            )
+        number = _NUMBER.fullmatch(wanted)
+        if number is not None and not await git.commit_of(f"refs/heads/{wanted}"):
+            pull = await port.forge.pull(int(number[1] or number[2]))
+            port, wanted = replace(port, base=self.base or pull.base), pull.branch
+            await _bring(git, port, wanted)
+        if wanted in (port.base, port.repository.default_branch):
+            message = f"{wanted} is what pull requests are for: it is not pushed to"
+            raise UsageError(message, hint="put the work on a branch of its own: `git switch -c NAME`")
+        branch = await check_out(git, current, wanted)
+        if not kit.launch.resumes:
+            await require_clean(git)
+            await _require_commits(git, port, branch)
+        return port, branch
+
+
+async def _bring(git: Git, port: Port, branch: str) -> None:
+    """A branch that is only on the remote so far."""
+    if await git.commit_of(f"refs/heads/{branch}"):
+        return
+    arguments = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", port.address)
+    ran = await port.outside.run(
+        *arguments, f"refs/heads/{branch}:refs/heads/{branch}", is_remote=True, configuration=port.login
+    )
+    if not ran.ok:
+        message = f"the branch {branch} of the pull request is not on the remote: is it from a fork?"
+        raise UsageError(
+            message, hint="ralph pushes to the remote's own branches only: fetch it and ship your own branch"
+        )
+
+
+async def _require_commits(git: Git, port: Port, branch: str) -> None:
+    """Compared with the base as it was fetched last, here or by the user."""
+    from ralph.adapters.workspace.delivered_branch import DeliveredBranch
+
+    there = DeliveredBranch(git, branch, address=port.address, outside=port.outside, options=port.login)
+    if not await there.is_new_to(await there.fetch(port.base)):
+        message = f"there is nothing to ship: {port.base} has every commit of {branch}"
+        raise UsageError(message, hint="commit your work first")
+
+
+def prepare_ship(
+    loaded: Loaded,
+    root: Root,
+    target: str = "",
+    *,
+    base: str = "",
+    title: str = "",
+    stays: bool = False,
+    resumes: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Launch:
+    """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
+    settings = replace(loaded.settings, delivery=DeliveryKind.PR)
+    require_runnable(settings)
+    if git_top(root.workspace) is None:
+        message = f"{root.workspace} is not a git repository"
+        raise ConfigError(message, hint="`ralph ship` pushes a branch: go to the repository that has it")
+    return Launch(
+        profile=load_profile("shipped"),
+        loaded=loaded,
+        settings=settings,
+        root=root,
+        agents=chosen_agents(settings, root.workspace, environ=environ),
+        composition=ShipComposition(target, base, title, stays),
+        maximum=settings.maximum_iterations,
+        guardrails=guardrails_of(settings),
+        resumes=resumes,
+        demands=delivery_demands(settings, root.workspace),
+    )
+
+
+def prepare_again(
+    profile: Profile,
+    arguments: Mapping[str, object],
+    loaded: Loaded,
+    root: Root,
+    *,
+    resumes: str,
+) -> Launch:
+    target, base, title = (arguments.get(key) for key in ("target", "base", "title"))
+    if not isinstance(target, str) or not isinstance(base, str) or not isinstance(title, str):
+        message = f"the request of run {resumes} does not say what it was to ship"
+        raise StoreError(message, hint="start again with `ralph ship`: it finds the pull request")
+    return prepare_ship(
+        loaded, root, target, base=base, title=title, stays=arguments.get("stays") is True, resumes=resumes
+    )
