@@ -396,6 +396,7 @@ def ended_well(ran: subprocess.CompletedProcess[str], workflow: str = "ralph.yml
     output = ran.stdout + ran.stderr
     assert ran.returncode == 0, output[-8000:]
     assert "Job succeeded" in output
+    assert "no setting has this name" not in output
     for step in steps_of(workflow):
         assert "run" not in step or f"Success - Main {step['name']}" in output
     return output

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 _SCHEMES = frozenset({"https", "http", "ssh", "git", "git+ssh", "ssh+git"})
-_SHORT = re.compile(r"(?:[^@/:]+@)?([^/:@\s]+):(?!//)(.+)")
+_SHORT = re.compile(r"(?:[^@/:]+@)?([^/:@\s]+):(?!//|:)(.+)")
 """As scp writes it: ``git@host:owner/name``."""
 _PART = re.compile(r"[A-Za-z0-9._-]+")
 _ALIASES = {"ssh.github.com": "github.com", "www.github.com": "github.com"}

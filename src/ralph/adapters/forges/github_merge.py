@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ralph.adapters.forges.api import Api
 from ralph.adapters.forges.github_facts import pull_state
 from ralph.adapters.forges.problems import UNSAID_WAIT, decoded, problem_of, words_of
@@ -65,7 +67,7 @@ class Merging:
         if _has(words, _MUST_QUEUE):
             return await self._enqueue(pull, problem)
         if _has(words, _NOT_YET):
-            return await self._auto_merge(pull, problem)
+            return await self._auto_merge(pull, problem, method=self._method.value.upper())
         if "not mergeable" in words and pull["state"].text == "open" and pull["mergeable"].flag is not True:
             message = "GitHub cannot merge it at the moment; it may conflict with its base by now"
             raise ForgeAway(message)
@@ -76,15 +78,16 @@ class Merging:
             await self._mutate(_ENQUEUE, {"id": pull["node_id"].text, "head": self._head})
         except ForgeRefused as refused:
             if not _has(refused.message.lower(), _IS_QUEUED):
-                return await self._auto_merge(pull, problem)
+                return await self._auto_merge(pull, problem, method=None)  # the queue has its own
         return IN_QUEUE
 
-    async def _auto_merge(self, pull: Shape, problem: ForgeRefused) -> str:
+    async def _auto_merge(self, pull: Shape, problem: ForgeRefused, *, method: str | None) -> str:
         if pull["auto_merge"].is_object:
             return AUTO_MERGE
-        variables = {"id": pull["node_id"].text, "head": self._head, "method": self._method.value.upper()}
         try:
-            await self._mutate(_AUTO_MERGE, variables)
+            await self._mutate(
+                _AUTO_MERGE, {"id": pull["node_id"].text, "head": self._head, "method": method}
+            )
         except ForgeRefused as refused:
             if "clean status" in refused.message:  # its rules have been met in between
                 message = "GitHub can merge it now"
@@ -92,7 +95,7 @@ class Merging:
             raise ForgeRefused(problem.message, hint=f"auto-merge: {refused.message}") from None
         return AUTO_MERGE
 
-    async def _mutate(self, query: str, variables: dict[str, str]) -> None:
+    async def _mutate(self, query: str, variables: Mapping[str, str | None]) -> None:
         answer = await self._api.ask("POST", "graphql", {"query": query, "variables": variables})
         if (problem := problem_of(answer, now=self._api.now())) is not None:
             raise problem

@@ -36,7 +36,7 @@ def serving(handle: Handle) -> Iterator[tuple[str, list[BaseHTTPRequestHandler]]
             seen.append(self)
             handle(self)
 
-        do_POST = do_GET
+        do_POST = do_GET  # noqa: N815
 
         def log_message(self, *_: object) -> None: ...
 
@@ -233,7 +233,7 @@ def test_refusals_are_answers_to_gh_too(tmp_path: Path) -> None:
 
 
 def test_a_gh_that_hangs_is_ended(tmp_path: Path) -> None:
-    with pytest.raises(ForgeAway, match="within 0.5 seconds"):
+    with pytest.raises(ForgeAway, match=r"within 0\.5 seconds"):
         ask(gh(tmp_path, "sleep 30", seconds=0.5))
 
 
