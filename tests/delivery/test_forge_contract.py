@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pytest
 
@@ -33,6 +33,7 @@ from .conftest import CACHE
 from .memory_forge import MemoryForge
 from .world.forge import Forge, open_forge
 
+T = TypeVar("T")
 WANTED = NewPullRequest(branch="work", base="main", title="Add a thing", body="It adds a thing.")
 NOWHERE = "0123456789012345678901234567890123456789"
 
@@ -114,6 +115,10 @@ class Side:
         self.world.push(wanted.branch)
         return run(self.port.open(wanted))[0].number
 
+    def found(self) -> int:
+        pull = run(self.port.find("work"))
+        return 0 if pull is None else pull.number
+
     def states(self, commit: str) -> dict[str, CheckState]:
         return {check.name: check.state for check in run(self.port.checks(commit))}
 
@@ -121,10 +126,10 @@ class Side:
         return run(self.port.opinions(number)).remarks
 
 
-def run(asked: Any) -> Any:
+def run(asked: Coroutine[Any, Any, T]) -> T:
     """Each question from an event loop of its own, as different runs of ralph would ask."""
 
-    async def bounded() -> Any:
+    async def bounded() -> T:
         return await asyncio.wait_for(asked, 60)
 
     return asyncio.run(bounded())
@@ -189,19 +194,19 @@ def test_a_pull_request_is_opened_once_and_found_by_its_branch(side: Side) -> No
     assert (pull.branch, pull.base, pull.head, pull.state) == ("work", "main", head, PullState.OPEN)
     assert (pull.title, pull.body, pull.is_draft, told) == ("Add a thing", "It adds a thing.", False, ())
     assert again.number == pull.number
-    assert run(side.port.find("work")).number == pull.number
+    assert side.found() == pull.number
     assert run(side.port.find("other")) is None
 
 
 def test_the_newest_is_found_unless_one_is_open(side: Side) -> None:
     first = side.open()
     side.world.close_by("colleague", first)
-    assert run(side.port.find("work")).number == first
+    assert side.found() == first
 
     second, _ = run(side.port.open(WANTED))
 
     assert second.number != first
-    assert run(side.port.find("work")).number == second.number
+    assert side.found() == second.number
 
 
 def test_a_branch_that_is_not_there_cannot_be_opened(side: Side) -> None:

@@ -872,7 +872,7 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_nothing_that_a_forge_says_breaks_anything(question: str, data: st.DataObject) -> None:
     forge = GitHub(Babbling(data), "o", "r", now=lambda: 1_000.0)
