@@ -68,7 +68,7 @@ def test_a_fix_that_breaks_the_guardrails_is_not_pushed(project: ShipProject, fo
     project.setting(guardrails=["grep -q ok work.txt"], maximumIterations=2)
     project.commit({"work.txt": "ok\n"})
     on_each_push(forge, [("build", RED)])
-    project.agent(says(DONE, work__txt="broken\n"))
+    project.agent(says(DONE, work__txt="bad\n"))
     shipped = project.tip
 
     project.ship(check=1)

