@@ -143,7 +143,7 @@ def test_logs_of_a_whole_name_the_task(place: Path) -> None:
 def test_the_report_of_the_whole_has_that_of_its_task(place: Path) -> None:
     assert f"T\\-1: [#12]({URL})" in ralph(place, "report", "whole", "-o", "-", "--format", "md")
     data = json.loads(ralph(place, "report", "whole", "-o", "-", "--format", "json"))
-    assert data["pull_request"] is None
+    assert data["pull_requests"] == []
     assert data["parts"][0]["pull_request"]["flaky"] == [BAD]
 
 

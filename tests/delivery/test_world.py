@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from .conftest import CACHE
 from .world.forge import COLLEAGUE, READER, STRANGER, Forge
 from .world.github import Job
 from .world.remote import run_git
@@ -517,3 +520,20 @@ def test_a_long_history_is_seen_at_once(forge: Forge, work: Work) -> None:
     assert (compared["ahead_by"], compared["behind_by"], compared["status"]) == (1, 10_000, "diverged")
     assert asked(forge, f"{REPO}/git/ref/heads/main")["object"]["sha"] == forge.tip("main")
     assert forge.merge_by("owner", number) == forge.tip("main")
+
+
+def test_nothing_is_left_when_it_closes_in_the_middle_of_a_job(tmp_path: Path) -> None:
+    workflow = WORKFLOW.replace("echo counting &&", "echo counting; sleep 3600;")
+    with Forge(CACHE, tmp_path) as forge:
+        forge.auto_ci = True
+        head = forge.push_as_someone_else("topic", {".github/workflows/ci.yml": workflow})
+        ends = time.monotonic() + 60
+        while not any(run["status"] == "in_progress" for run in forge.checks(head)):
+            assert time.monotonic() < ends
+    left = [
+        process.info["cmdline"]
+        for process in psutil.process_iter(["cmdline"])
+        if str(tmp_path) in str(process.info)
+    ]
+    assert left == []
+    assert list(tmp_path.iterdir()) == []

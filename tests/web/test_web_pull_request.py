@@ -36,22 +36,22 @@ def browser() -> Iterator[Browser]:
 
 def test_programs_get_it_and_its_changes_as_they_happen(site: Site, live: LiveRun) -> None:
     with site.client() as client:
-        assert client.get("/api/runs/r1").json()["pullRequest"] is None
+        assert client.get("/api/runs/r1").json()["pullRequests"] == []
         live.write(SEEN)
-        card = client.get("/api/runs/r1").json()["pullRequest"]
+        (card,) = client.get("/api/runs/r1").json()["pullRequests"]
         assert (card["name"], card["address"], card["said"]) == ("#12", URL, "waits for build, lint")
         assert [check["name"] for check in card["checks"]][1:] == ["docs", "build", "lint", "unit"]
         assert client.get("/api/state").json()["runs"][0]["pull"]["words"] == "waits"
         with client.stream("GET", "/api/stream?run=r1&after=0") as answer:
             told = frames(answer.iter_lines())
-            next(data for _, event, data in told if event == "run" and data["pullRequest"])
+            next(data for _, event, data in told if event == "run" and data["pullRequests"])
             live.write(replace(SEEN, state="merged", step="done", reason="merged by ann"))
             merged = next(
                 data
                 for _, event, data in told
-                if event == "run" and data["pullRequest"]["said"] == "merged by ann"
+                if event == "run" and data["pullRequests"][0]["said"] == "merged by ann"
             )
-            assert merged["pullRequest"]["stateWords"] == "merged"
+            assert merged["pullRequests"][0]["stateWords"] == "merged"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

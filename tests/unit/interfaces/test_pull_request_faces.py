@@ -245,7 +245,7 @@ def test_a_json_line_has_everything() -> None:
 def report(own: PullRequestSeen | None, *parts: PullRequestSeen) -> ReportContent:
     return ReportContent(
         run=RUN, asked="", iterations=(), left_out=0, notes=(), header=(), concerns=(), figures=figures_of(()),
-        pull_request=None if own is None else view_of(own),
+        own_pulls=() if own is None else (view_of(own),),
         parts=tuple(
             Part(replace(RUN, id=f"p{number}"), RunLabel("Sort", f"T-{number}"), (), view_of(part))
             for number, part in enumerate(parts)
@@ -263,14 +263,14 @@ def test_every_report_has_number_address_state_head_and_checks() -> None:
             assert words in text, words
     assert f"[#12]({URL})" in markdown
     assert f'<a href="{URL}" rel="noopener noreferrer">#12</a>' in page
-    data = json.loads(json_report(report(flaky)))["pull_request"]
+    (data,) = json.loads(json_report(report(flaky)))["pull_requests"]
     assert (data["number"], data["head"], data["flaky"]) == (12, SEEN.head, ["e2e"])
     assert data["checks"][0]["standing"] == "pending"
 
 
 def test_a_report_without_one_says_nothing_of_it() -> None:
     assert "Pull request" not in markdown_report(report(None)) + html_report(report(None))
-    assert json.loads(json_report(report(None)))["pull_request"] is None
+    assert json.loads(json_report(report(None)))["pull_requests"] == []
 
 
 def test_a_report_of_a_whole_has_those_of_its_tasks() -> None:
@@ -299,7 +299,7 @@ def test_the_page_gets_a_card_a_mark_and_a_line() -> None:
     assert run["pull"] == {
         "name": "#12", "words": "waits", "tone": "open", "counts": "1 of 4 checks passed",
     }  # fmt: skip
-    card = timeline["pullRequest"]
+    (card,) = timeline["pullRequests"]
     assert (card["address"], card["said"], card["head"]) == (URL, "waits for build, lint", "9f3e77c0ab12")
     assert [check["name"] for check in card["checks"]] == ["docs", "build", "lint", "unit"]
     assert [check["address"] for check in card["checks"]] == ["", f"{URL}/checks", "", ""]

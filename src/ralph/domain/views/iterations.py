@@ -169,9 +169,9 @@ class Timeline:
     at_start: tuple[CheckResult, ...] = ()  # found before the first session
     started: RunStarted | None = None
     ended: RunEnded | None = None
-    pull_request: PullRequestView | None = (
-        None  # as it was seen last; each task of a `ralph work` has its own run
-    )
+    pull_requests: dict[int, PullRequestView] = field(
+        default_factory=dict
+    )  # as seen last; the newest look last
     seq: int = 0  # of the newest event taken
 
     def take(self, seq: int, at: float, event: LoopEvent | None) -> None:
@@ -193,7 +193,8 @@ class Timeline:
             case PullRequestSeen():
                 from ralph.domain.views.pull_request import view_of  # few runs have one
 
-                self.pull_request = view_of(event)
+                self.pull_requests.pop(event.number, None)
+                self.pull_requests[event.number] = view_of(event)
             case CheckEnded(result=result) if not self.iterations:
                 self.at_start = (*self.at_start, result)
             case None:
@@ -204,6 +205,11 @@ class Timeline:
                 self.iterations[-1] = _add(self.iterations[-1], event)
             case _:
                 pass
+
+    @property
+    def pull_request(self) -> PullRequestView | None:
+        """The one that was looked at last; a `ralph work` has one for each task."""
+        return next(reversed(self.pull_requests.values()), None)
 
     @property
     def _is_open(self) -> bool:

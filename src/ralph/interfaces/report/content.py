@@ -52,13 +52,14 @@ class ReportContent:
     written_at: float = 0.0
     is_newest: bool = False  # no later run here
     changes: Changes = Changes()
-    pull_request: PullRequestView | None = None
+    own_pulls: tuple[PullRequestView, ...] = ()  # a `ralph work` has one for each task
 
     @property
     def pull_requests(self) -> tuple[tuple[str, PullRequestView], ...]:
         """Its own, and those of its parts, each with the task that it is for."""
+        own = (("", pull) for pull in self.own_pulls)
         of_parts = ((part.label.task or part.run.id, part.pull_request) for part in self.parts)
-        return tuple((task, pull) for task, pull in (("", self.pull_request), *of_parts) if pull is not None)
+        return (*own, *((task, pull) for task, pull in of_parts if pull is not None))
 
     @property
     def verdict(self) -> str:
@@ -145,7 +146,7 @@ def read_content(feed: Feed, run_id: str) -> ReportContent:
         state_folder=feed.state_folder,
         written_at=time.time(),
         is_newest=is_newest(run, feed.runs(limit=RUNS_LOOKED_AT)),
-        pull_request=timeline.pull_request,
+        own_pulls=tuple(timeline.pull_requests.values()),
     )
 
 

@@ -78,7 +78,7 @@ def json_report(content: ReportContent) -> str:
             }
             for part in content.parts
         ],
-        "pull_request": _pull_request(content.pull_request),
+        "pull_requests": [_pull_request(pull) for pull in content.own_pulls],
         "checks_at_start": [msgspec.to_builtins(check) for check in content.at_start],
         "iterations": [_iteration(each) for each in content.iterations],
         "left_out": content.left_out,

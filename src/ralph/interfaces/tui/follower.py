@@ -36,7 +36,7 @@ class RunLook:
     notes: Sequence[Note] = ()
     rates: Sequence[CheckRate] = ()
     started: RunStarted | None = None
-    pull_request: PullRequestView | None = None
+    pull_requests: tuple[PullRequestView, ...] = ()  # the newest look last
     todo: Sequence[TodoItem] = ()
     tool: str = ""
     budget: Budget = Budget()
@@ -84,7 +84,7 @@ class Follower:
             notes=list(timeline.notes[-50:]),
             rates=self._rated[1],
             started=timeline.started,
-            pull_request=timeline.pull_request,
+            pull_requests=tuple(timeline.pull_requests.values()),
             todo=self.text.todo,
             tool=self.text.tool,
             budget=self.budget,

@@ -133,7 +133,7 @@ def _gauge(share: float, style: str = "") -> list[Piece]:
 
 
 def _what_now(look: RunLook, run: RunView, now: float) -> Content:
-    pull = look.pull_request
+    pull = look.pull_requests[-1] if look.pull_requests else None
     if pull is not None and run.state is RunState.WAITING and pull.is_waiting and run.reason == pull.reason:
         style = TONE_STYLES[pull.wording.tone]
         return Content.styled(f" {TONE_MARKS[pull.wording.tone]} {line(pull.summary())}", f"bold {style}")
@@ -177,8 +177,8 @@ def _sections(look: RunLook, width: int, zone: tzinfo | None) -> Iterator[Conten
     last = look.iterations[-1] if look.iterations else None
     yield title("Loop")
     yield from _loop(look, last)
-    if look.pull_request is not None:
-        yield from _pull_request(look.pull_request, MOST_CHECKS_OF_PULL, width)
+    for pull in look.pull_requests:
+        yield from _pull_request(pull, MOST_CHECKS_OF_PULL // len(look.pull_requests), width)
     if checked := next((each for each in reversed(look.iterations) if each.checks), None):
         yield title(f"Checks of iteration {checked.iteration}")
         yield from _checks(checked, look, width)
@@ -312,8 +312,8 @@ def _about(look: RunLook, run: RunView, now: float, width: int) -> Iterator[Cont
         yield field("left", words)
     if reason := reason_line(run):
         yield field(run.state.words, reason)
-    if look.pull_request is not None:
-        yield from _pull_request(look.pull_request, MOST_CHECKS_BELOW, width)
+    for pull in look.pull_requests:
+        yield from _pull_request(pull, MOST_CHECKS_BELOW, width)
     yield from listed("Concerns", run.concerns, "$text-warning")
     if (started := look.started) is not None:
         yield from listed("Before you leave it unattended", started.notes, "$text-warning")

@@ -53,6 +53,7 @@ class StreamText:
         self._last_error = ""
         self._claims: tuple[str, ...] = ()
         self._pull: PullRequestView | None = None  # as it was told last
+        self._pulls: dict[int, PullRequestView] = {}
         self._pause = ""  # the reason of the newest one
         self.todo: tuple[agent.TodoItem, ...] = ()
         self.tool = ""  # the call or the check under way, in words
@@ -161,7 +162,8 @@ class StreamText:
 
     def _loop_lines(self, event: loop.LoopEvent, at: float) -> list[Line]:
         if isinstance(event, loop.PullRequestSeen):
-            before, self._pull = self._pull, view_of(event)
+            before, self._pull = self._pulls.get(event.number), view_of(event)
+            self._pulls[event.number] = self._pull
             return [_pull_line(news) for news in news_of(before, self._pull)]
         if isinstance(event, loop.PauseBegan) and self._pull is not None and self._pull.is_waiting:
             earlier, self._pause = self._pause, event.reason

@@ -142,7 +142,7 @@ def timeline_data(timeline: Timeline, iterations: Iterable[IterationView], *, li
         "notes": [note._asdict() | {"text": line(note.text)} for note in timeline.notes[-20:]],
         "header": [line(note) for note in timeline.started.notes] if timeline.started is not None else [],
         "figures": _fields(figures, _FIGURES) | {"cost": figures.cost_usd, "rates": rates},
-        "pullRequest": None if timeline.pull_request is None else pull_data(timeline.pull_request),
+        "pullRequests": [pull_data(pull) for pull in timeline.pull_requests.values()],
     }
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import suppress
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -222,7 +223,7 @@ def opinions(
             "GET issues/7/comments": list(comments),
             "GET user": me if me is not None else {"login": "me"},
             **{
-                f"GET collaborators/{login}/permission": given
+                f"GET collaborators/{quote(login)}/permission": given
                 if isinstance(given, Answer)
                 else {"permission": given}
                 for login, given in (rights or {}).items()

@@ -38,6 +38,8 @@ def serving(handle: Handle) -> Iterator[tuple[str, list[BaseHTTPRequestHandler]]
 
         do_POST = do_GET  # noqa: N815
 
+        do_CONNECT = do_GET  # noqa: N815
+
         def log_message(self, *_: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -175,6 +177,19 @@ def test_the_token_is_in_no_error() -> None:
     with pytest.raises(ForgeRefused) as refused:
         HttpsTransport("https://api.github.com", "tok123\nX-Evil: 1")
     assert "tok123" not in str(refused.value)
+
+
+def test_a_proxy_is_asked_for_a_tunnel_and_gets_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda handler: reply(handler, 403)) as (proxy, seen):
+        monkeypatch.setenv("HTTPS_PROXY", proxy.replace("//", "//ann:secret@"))
+        monkeypatch.setenv("NO_PROXY", "")
+        with pytest.raises(ForgeAway) as caught:
+            ask(HttpsTransport("https://api.github.example", "tok"))
+
+    assert (seen[0].command, seen[0].path) == ("CONNECT", "api.github.example:443")
+    assert seen[0].headers["Proxy-Authorization"] == "Basic YW5uOnNlY3JldA=="
+    assert "Authorization" not in seen[0].headers
+    assert "secret" not in str(caught.value)
 
 
 def test_graphql_is_beside_the_api_of_a_server() -> None:

@@ -188,3 +188,15 @@ def test_the_fold_keeps_the_newest() -> None:
         seen.append(timeline.pull_request and timeline.pull_request.state)
     assert seen == [None, "open", "open", "merged", "merged", "merged"]
     assert len(timeline.iterations) == 1
+
+
+def test_a_timeline_keeps_one_for_each_task_the_newest_look_last() -> None:
+    timeline = Timeline()
+    for seq, number in enumerate((12, 13, 12), start=1):
+        timeline.take(seq, float(seq), replace(SEEN, number=number, reason=f"look {seq}"))
+    assert {number: view.reason for number, view in timeline.pull_requests.items()} == {
+        13: "look 2",
+        12: "look 3",
+    }
+    assert timeline.pull_request is not None
+    assert timeline.pull_request.number == 12

@@ -95,7 +95,7 @@ def summary_of(timeline: Timeline, event: RunEnded) -> str:
     if event.spend.cost_usd is not None:
         facts.append(money(event.spend.cost_usd, at_least=event.spend.is_partly_unknown))
     lines = [f"## ralph: {event.outcome.value}", "", f"{_plain(event.reason)} ({', '.join(facts)})", ""]
-    if (pull := timeline.pull_request) is not None:
+    for pull in timeline.pull_requests.values():
         lines += [f"Pull request {_pull_request(pull)}", ""]
     lines += [f"- ⚠️ {_plain(concern)}" for concern in event.concerns]
     if timeline.iterations:

@@ -148,6 +148,7 @@ class Console:
         self._accept_reason = ""
         self._tasks: TaskTable | None = None  # of a `ralph work`
         self._pull: PullRequestView | None = None  # as it was told last
+        self._pulls: dict[int, PullRequestView] = {}
         self._waited_for = ""  # the reason of the newest pause, while it waits for the pull request
         self._renderers: dict[type, Callable[[Any], list[str]]] = {
             RunStarted: self._run_started,
@@ -503,7 +504,8 @@ class Console:
     def _pull_request_seen(self, event: PullRequestSeen) -> list[str]:
         from ralph.domain.views.pull_request import news_of, view_of  # few runs have one
 
-        before, self._pull = self._pull, view_of(event)
+        before, self._pull = self._pulls.get(event.number), view_of(event)
+        self._pulls[event.number] = self._pull
         lines = [self._pull_line(news, self._pull) for news in news_of(before, self._pull, self._marks.dot)]
         is_new = before is None or before.hint != event.hint
         if event.hint and is_new and self._is_part:  # else the end of the run says it
@@ -569,8 +571,10 @@ class Console:
                 title = self._bad(f"Failed: {reason}")
         table = self._tasks.lines() if self._tasks is not None else []
         lines = [*table, "", title, f"   {closing_figures(event)}"]
-        if (pull := self._pull) is not None:
-            lines.append(clean_line(f"   pull request {pull.name} ({pull.state_words}): {pull.where}"))
+        lines += (
+            clean_line(f"   pull request {pull.name} ({pull.state_words}): {pull.where}")
+            for pull in self._pulls.values()
+        )
         started = None if self._is_part else self._started
         is_done = event.outcome is Outcome.COMPLETED
         caveats = self._caveats(started.proof) if started is not None and is_done else ()

@@ -73,8 +73,8 @@ export class RunPage {
     for (const each of data.iterations) this.iterations.set(`${each.iteration}.${each.attempt}`, each);
     this.figures = data.figures;
     redraw(this.head, keyOf(data.run, data.header), () => this.drawHead(data.header ?? []));
-    this.pull.hidden = !data.pullRequest;
-    redraw(this.pull, keyOf(data.pullRequest), () => data.pullRequest && pullRequest(data.pullRequest));
+    this.pull.hidden = data.pullRequests.length === 0;
+    redraw(this.pull, keyOf(data.pullRequests), () => data.pullRequests.flatMap(pullRequest));
     this.parts.hidden = !data.parts.length;
     redraw(this.parts, keyOf(data.parts), () => [h("h2", {}, "Parts ", dim(String(data.parts.length))), h("div", { class: "parts" }, data.parts.map((part) => runRow(part)))]);
     const iterations = [...this.iterations.entries()];
