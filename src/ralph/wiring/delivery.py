@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from ralph.wiring.kit import Kit
     from ralph.wiring.launch import Composed
 
-NEW_BRANCH = "ralph/"
-"""Begins the names of branches that ralph makes."""
-
 
 def is_delivered(settings: Settings) -> bool:
     return settings.delivery == DeliveryKind.PR
@@ -113,7 +110,7 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
         forge,
         repository,
         address,
-        login_for(address, environ=kit.runners.environment, find=own.find),
+        login_for(address, settings.repository, environ=kit.runners.environment, find=own.find),
         base or settings.base or repository.default_branch,
         Git(kit.workspace, runner),
     )
@@ -190,9 +187,9 @@ async def take_branch(kit: Kit, port: Port, title: str) -> str:
         await require_clean(git)
     if current and current not in (port.base, port.repository.default_branch):
         return current
-    from ralph.domain.text.safe_text import slug
+    from ralph.domain.delivery.texts import branch_name
 
-    name = f"{NEW_BRANCH}{slug(title)[:40].strip('-_.') or 'work'}-{record.run_id[-4:]}"
+    name = branch_name(title, record.run_id)
     await git.must("checkout", "--quiet", "-b", name)
     kit.note(f"branch {name} was made from {current or 'the detached HEAD'}, which ralph does not push to")
     return name

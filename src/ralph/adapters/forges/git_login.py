@@ -6,15 +6,23 @@ import shlex
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
+from ralph.adapters.forges.github_login import is_vouched
+
 _FROM_ENVIRONMENT = '!f() { test "$1" = get && printf \'username=x-access-token\\npassword=%s\\n\' "${GITHUB_TOKEN:-$GH_TOKEN}"; }; f'
 
 
 def login_for(
-    address: str, *, environ: Mapping[str, str], find: Callable[[str], str | None]
+    address: str, repository: str, *, environ: Mapping[str, str], find: Callable[[str], str | None]
 ) -> tuple[str, ...]:
-    """Settings for git: a helper for this host alone, which is asked after the user's own. No secret is in them."""
+    """Settings for git: a helper for this host alone, which is asked after the user's own. No secret is in them.
+
+    ``repository``: as the settings name it. A host that only the remote names gets nobody's token: whoever writes in the
+    repository can change that.
+    """
     parts = urlsplit(address)
     if parts.scheme != "https" or not parts.hostname:
+        return ()
+    if parts.hostname != repository.partition("/")[0].lower() and not is_vouched(parts.hostname, environ):
         return ()
     key = f"credential.https://{parts.hostname}{f':{parts.port}' if parts.port else ''}.helper"
     if (gh := find("gh")) is not None:

@@ -38,7 +38,7 @@ def is_github(host: str, environ: Mapping[str, str]) -> bool:
 
 def open_github(host: str, owner: str, name: str, around: Surroundings, *, is_named: bool) -> GitHub:
     """``is_named``: by the user's settings, and not only by a remote, which whoever writes in the repository can change."""
-    transport = _transport(host, around, is_vouched=is_named or _is_vouched(host, around.environ))
+    transport = _transport(host, around, is_vouched=is_named or is_vouched(host, around.environ))
     return GitHub(Caching(transport, now=around.now), owner, name, now=around.now)
 
 
@@ -60,7 +60,7 @@ def _transport(host: str, around: Surroundings, *, is_vouched: bool) -> Transpor
     return HttpsTransport(_api_address(host, around.environ), token)
 
 
-def _is_vouched(host: str, environ: Mapping[str, str]) -> bool:
+def is_vouched(host: str, environ: Mapping[str, str]) -> bool:
     """Whether it is GitHub's own, or the environment names it."""
     named = {_host(environ.get(name, "")) for name in ("GH_HOST", "GITHUB_SERVER_URL")} - {""}
     return host == GITHUB or host.endswith(TENANTS) or host in named

@@ -52,6 +52,12 @@ def title_of(purpose: Purpose, subjects: Sequence[str], branch: str) -> str:
     return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
 
 
+def branch_name(title: str, run_id: str) -> str:
+    """For work that has no branch yet: its title in a few plain letters, and the end of the run's name."""
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-")
+    return f"ralph/{words or 'work'}-{run_id[-4:]}"
+
+
 def body_of(purpose: Purpose, subjects: Sequence[str]) -> str:
     parts = [purpose.text.strip()]
     if purpose.criteria:
