@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures site dist test-dist fix docs clean
+.PHONY: demo test test-delivery test-delivery-again test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
@@ -62,6 +62,13 @@ test-agents: $(VENV)/dev ## run real agents on a scripted model; AGENTS=claude,c
 test-agents-again: $(VENV)/dev ## run the tests of real agents that just failed again, one at a time
 	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest --timeout=400 --last-failed --last-failed-no-failures none tests/live
 
+test-delivery: $(VENV)/forge ## ship branches to a GitHub on this machine: real git, gh and workflows; needs npm, no account
+	@$(BIN)/python -m tests.delivery.world.install
+	@RALPH_FORGE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/delivery
+
+test-delivery-again: $(VENV)/forge ## run the tests of deliveries that just failed again, one at a time
+	@RALPH_FORGE=1 $(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/delivery
+
 test-runners: $(VENV)/dev ## plant canaries in the test runners of other languages too; installs those that npm has
 	@npm install --silent --no-audit --no-fund --prefix $(VENV)/runners jest vitest mocha
 	@$(BIN)/python -m pytest -n 2 tests/integration/proof
@@ -112,6 +119,11 @@ $(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt
 	@echo "installing ralph and its test tools into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/runtime
+
+$(VENV)/forge: $(VENV)/dev
+	@echo "installing gh and act into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --editable '.[forge]'
+	@touch $@
 
 $(VENV)/site $(VENV)/dist: $(VENV)/python pyproject.toml constraints.txt
 	@echo "installing what builds the $(@F) into $(VENV) …"

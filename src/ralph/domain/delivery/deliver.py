@@ -106,6 +106,8 @@ def _judge(facts: Facts, checks: Sequence[CheckStanding]) -> Step:
     if again := _standing_in(checks, Standing.TRANSIENT, Standing.FLAKY):
         return Rerun(_why_again(again), again)
     if failed := _standing_in(checks, Standing.FAILED):
+        if facts.tried.is_futile:
+            return _futile(failed, facts.tried.reruns)
         return Fix(f"failed: {_list([check.name for check in failed])}", checks=failed)
     if stubborn := _standing_in(checks, Standing.STUBBORN):
         return _stubborn(stubborn)
@@ -185,6 +187,15 @@ def _stubborn(checks: Sequence[CheckStanding]) -> Step:
         return Fix(f"timed out twice: {_list([check.name for check in hung])}", checks=hung)
     words = ", ".join(f"{check.name} ({check.run.state})" for check in checks if check.run)
     return Ask(f"did not get to a result twice: {words}", "look at it there, then `ralph resume`")
+
+
+def _futile(checks: tuple[CheckStanding, ...], reruns: frozenset[str]) -> Step:
+    """A session found nothing to change, and what must pass here passes: another one would find nothing either."""
+    names = _list([check.name for check in checks])
+    if again := tuple(check for check in checks if check.name not in reruns):
+        return Rerun(f"{names} failed, but a session found nothing to change", again)
+    reason = f"{names} failed again, and a session found nothing to change"
+    return Ask(reason, "see its log; commit what it needs, or let it pass there, then `ralph resume`")
 
 
 def _why_again(checks: Sequence[CheckStanding]) -> str:

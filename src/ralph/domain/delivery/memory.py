@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.domain.delivery.facts import Remark, Tried
+from ralph.domain.delivery.facts import CheckRun, Remark, Tried
 from ralph.domain.delivery.receipt import Proof
 
 MOST_EARLIER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is owed to a remark. ``commit`` addresses it; empty: a session looked at it, and changed nothing."""
+
+    remark: Remark
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +23,8 @@ class Delivered:
     """``pushing`` is on record before a push, ``pushed`` after it: whoever is killed in between asks the remote.
 
     ``proven``: the commit that passed what must pass. ``rerun_on``: the commit of which ``reruns`` are.
+    ``rerunning``: runs that are to be run again, on record before that is asked for.
+    ``handed``: the commit with which a session began; what it has committed since is not pushed until it is accepted.
     ``answering``: remarks that a session worked on, to be answered once its work is pushed.
     """
 
@@ -28,14 +38,19 @@ class Delivered:
     earlier: tuple[str, ...] = ()
     rerun_on: str = ""
     reruns: tuple[str, ...] = ()
+    rerunning: tuple[CheckRun, ...] = ()
     flaky: tuple[str, ...] = ()
     told: str = ""  # to the session that works, or worked, on it
+    handed: str = ""
     asked: tuple[Remark, ...] = ()  # what that session is to answer
-    answering: tuple[Remark, ...] = ()
+    answering: tuple[Answer, ...] = ()
     answered: tuple[str, ...] = ()
     fixes: int = 0  # sessions whose work was accepted
+    futile: str = ""  # the commit at which a session was accepted that had nothing to change
     updates: int = 0
+    updating: str = ""  # the base that is being merged, until later sessions are compared with what it brings
     merging: str = ""  # the head that the forge was told to merge
+    is_opening: bool = False  # the forge was, or was to be, told to open the pull request
     is_announced: bool = False  # its text holds the receipt of ``proven``
 
     def prove(self, commit: str, proofs: tuple[Proof, ...]) -> Delivered:
@@ -48,30 +63,55 @@ class Delivered:
         earlier = tuple(dict.fromkeys((*self.earlier, self.pushed))) if self.pushed else self.earlier
         return replace(self, pushing="", pushed=commit, earlier=earlier[-MOST_EARLIER:])
 
-    def rerun(self, commit: str, names: tuple[str, ...], flaky: tuple[str, ...]) -> Delivered:
+    def begin_rerun(self, runs: tuple[CheckRun, ...], flaky: tuple[str, ...]) -> Delivered:
+        return replace(self, rerunning=runs, flaky=tuple(dict.fromkeys((*self.flaky, *flaky))))
+
+    def end_rerun(self, commit: str, names: tuple[str, ...]) -> Delivered:
         before = self.reruns if self.rerun_on == commit else ()
+        reruns = tuple(dict.fromkeys((*before, *names)))
+        left = tuple(run for run in self.rerunning if run.name not in names)
+        return replace(self, rerun_on=commit, reruns=reruns, rerunning=left)
+
+    def hand_over(self, told: str, asked: tuple[Remark, ...], tip: str) -> Delivered:
+        """``tip`` empty: whoever gets it answers for what becomes of it, and says when it is accepted."""
+        return replace(self, told=told, asked=asked, handed=(self.handed or tip) if tip else "")
+
+    def fix(self, commit: str) -> Delivered:
+        """A session worked on it and was accepted; ``commit`` is what it left."""
+        is_futile = commit == self.handed
+        known = {answer.remark.id for answer in self.answering}
+        addressed = "" if is_futile else commit
+        more = tuple(Answer(remark, addressed) for remark in self.asked if remark.id not in known)
         return replace(
             self,
-            rerun_on=commit,
-            reruns=tuple(dict.fromkeys((*before, *names))),
-            flaky=tuple(dict.fromkeys((*self.flaky, *flaky))),
+            fixes=self.fixes + (not is_futile),
+            futile=commit if is_futile else "",
+            updates=self.updates if is_futile else 0,
+            told="",
+            handed="",
+            asked=(),
+            answering=(*self.answering, *more),
         )
 
-    def fix(self) -> Delivered:
-        """A session worked on it, and its work was accepted."""
-        known = {remark.id for remark in self.answering}
-        more = tuple(remark for remark in self.asked if remark.id not in known)
-        answering = (*self.answering, *more)
-        return replace(self, fixes=self.fixes + 1, updates=0, told="", asked=(), answering=answering)
-
     def answer(self, remark: Remark) -> Delivered:
-        left = tuple(one for one in self.answering if one.id != remark.id)
+        left = tuple(one for one in self.answering if one.remark.id != remark.id)
         return replace(self, answering=left, answered=(*self.answered, remark.id))
+
+    def forget_pull(self) -> Delivered:
+        """For another pull request. What a session left is still not accepted."""
+        return Delivered(
+            run_id=self.run_id,
+            proven=self.proven,
+            proofs=self.proofs,
+            told=self.told if self.handed else "",
+            handed=self.handed,
+        )
 
     def tried(self, head: str) -> Tried:
         return Tried(
             reruns=frozenset(self.reruns) if self.rerun_on == head else frozenset(),
-            answered=frozenset((*self.answered, *(remark.id for remark in self.answering))),
+            answered=frozenset((*self.answered, *(answer.remark.id for answer in self.answering))),
             updates=self.updates,
             is_merging=self.merging == head,
+            is_futile=self.futile == head,
         )

@@ -70,7 +70,9 @@ def body_of(purpose: Purpose, subjects: Sequence[str]) -> str:
 
 
 def answer_text(remark: Remark, commit: str) -> str:
-    return f"Addressed in {commit}.\n\n{MARK}answer {remark.id} -->"
+    """``commit`` empty: a session looked at it, and changed nothing."""
+    said = f"Addressed in {commit}." if commit else "A session looked at this, and changed nothing for it."
+    return f"{said}\n\n{MARK}answer {remark.id} -->"
 
 
 def is_own(text: str) -> bool:
