@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import DONE
+from tests.acceptance.conftest import DONE, Session
 
 from .shipping import GREEN, RED, ShipProject, on_each_push, says, ship_project
 from .world.forge import Forge
@@ -30,6 +30,10 @@ def meanwhile(project: ShipProject, match: str, happens: Callable[[], object]) -
             assert held.arrived.wait(60), "ralph never asked for that"
             happens()
         return ship.result(100).returncode
+
+
+def resolves(text: str) -> Session:
+    return [*says(README__md=text), {"run": "git add --all && git commit -qm 'Merge main'"}, {"say": DONE}]
 
 
 def reruns(forge: Forge) -> int:
@@ -198,7 +202,7 @@ def test_a_conflict_is_fixed_although_the_checks_shown_are_green(project: ShipPr
     project.commit({"README.md": "# ours\n"}, "Ours")
     theirs = forge.push_as_someone_else("main", {"README.md": "# theirs\n", "tests/test_it.py": TESTS})
     on_each_push(forge, [("build", GREEN)])
-    project.agent(says(DONE, README__md="# ours and theirs\n"))
+    project.agent(resolves("# ours and theirs\n"))
 
     project.ship(check=0)
 
@@ -221,7 +225,7 @@ def test_marks_of_a_conflict_that_are_left_in_place_are_denied(
     project.commit({"README.md": "# ours\n"}, "Ours")
     forge.push_as_someone_else("main", {"README.md": "# theirs\n"})
     on_each_push(forge, [("build", GREEN)])
-    project.agent([{"run": leaves}, {"say": DONE}], says(DONE, README__md="# both\n"))
+    project.agent([{"run": leaves}, {"say": DONE}], resolves("# both\n"))
 
     project.ship(check=0)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 import yaml
 
 from tests.acceptance.conftest import DONE
+from tests.plan_documents import story_json, tasks_json
 
 from .shipping import GREEN, RED, ShipProject, on_each_push, says, ship_project
 from .world.forge import Forge
@@ -36,6 +40,13 @@ case $prompt in
 esac
 echo '<promise>IMPLEMENTATION_COMPLETE</promise>'
 """
+MARK = """import json, sys
+path = "ralph/tasks.json"
+document = json.load(open(path))
+document["userStories"][0].update(json.loads(sys.argv[1]))
+json.dump(document, open(path, "w"), indent=2)
+"""
+COMMIT = {"run": "git add -A && git commit -qm session"}
 
 
 @pytest.fixture
@@ -221,3 +232,56 @@ def test_what_is_not_committed_is_not_swept_into_a_pull_request(project: ShipPro
     assert "git stash -u" in refused.stderr
     assert not project.prompts()
     assert forge.pulls() == []
+
+
+def test_a_plan_delivers_its_branch_when_every_story_is_approved(project: ShipProject, forge: Forge) -> None:
+    on_each_push(forge, [("build", RED)], [("build", GREEN)], branch="ralph/search")
+    project.setting(guardrails=["test -f made.txt"])
+    project.ralph("plan", "new", "--name", "search", check=0)
+    document = tasks_json(story_json("A"), branchName="ralph/search", description="Search by date")
+    (project.root / "ralph" / "tasks.json").write_text(json.dumps(document, indent=2))
+    project.git("add", "-A")
+    project.git("commit", "-qm", "plan")
+    project.git("push", "-q", "origin", "main")
+    mark = project.programs / "mark.py"
+    mark.write_text(MARK)
+
+    def marks(**fields: Any) -> dict[str, str]:
+        return {"run": shlex.join([sys.executable, str(mark), json.dumps(fields)])}
+
+    tampers = marks(notes="fixed in CI")
+    project.agent(
+        [*says("ok", made__txt="1\n"), marks(reviewStatus="needs_review", notes="built"), COMMIT],
+        [marks(reviewStatus="approved", passes=True, notes="built", reviewCount=1), COMMIT, {"say": "ok"}],
+        [*says(made__txt="2\n"), tampers, {"say": DONE}],
+        [{"run": "git checkout -q ralph/tasks.json"}, *says(DONE, made__txt="3\n")],
+    )
+
+    project.ralph("plan", "run", "--no-sandbox", "--deliver", "pr", check=0)
+
+    (pull,) = forge.pulls()
+    assert pull["title"] == "Search by date"
+    assert (pull["head"]["ref"], pull["base"]["ref"]) == ("ralph/search", "main")
+    assert forge.git("show", "ralph/search:made.txt") == "3"
+    prompts = project.prompts()
+    assert 'Check "build" failed' in prompts[2]
+    assert "ralph/tasks.json has changed" in prompts[3], "approved stories are not a fix session's to change"
+
+
+def test_a_sandboxed_agent_works_on_a_pull_request_that_ralph_pushes(
+    project: ShipProject, forge: Forge
+) -> None:
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    project.git("checkout", "-q", "feature")
+    on_each_push(forge, [("build", RED)], [("build", GREEN)])
+    project.agent([{"run": "git push origin HEAD:evil || echo no"}, *says(DONE, work__txt="2\n")])
+
+    project.setting(sandbox={"writable": [str(project.programs)]})
+
+    project.ship("--sandbox", "bwrap", check=0)
+
+    (pull,) = forge.pulls()
+    assert pull["head"]["sha"] == project.tip
+    assert forge.git("show", "feature:work.txt") == "2"
+    assert forge.tip("evil") is None

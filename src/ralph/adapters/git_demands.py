@@ -1,7 +1,7 @@
 """Programs that a repository's own git configuration makes our git run: part of what its user is asked to trust.
 
 A clone brings none, but an unpacked archive may. The user's own configuration (global, system) needs no question. Hooks, monitors,
-signing and diff programs never run, and nothing is fetched (``domain/sandbox/own_git.py``); filters and merge drivers must run, or files
+signing and diff programs never run, and nothing is fetched but to deliver (``domain/sandbox/own_git.py``); filters and merge drivers must run, or files
 would look changed.
 """
 

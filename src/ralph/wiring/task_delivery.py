@@ -41,7 +41,7 @@ def task_ship(
         tasks=store,
         merges=merges,
         worktrees=worktrees,
-        shipment=lambda task, worktree: shipments.open(task, worktree),
+        shipment=lambda task, worktree: shipments.of(task, worktree),
         first_commit=lambda task: shipments.first_commit(task),
         pipeline=pipeline,
         clock=kit.clock,
@@ -69,7 +69,7 @@ class Shipments:
         there = self._branch(Git(self.kit.workspace, self.kit.runners.outside), branch)
         return await there.fetch(task.base or self.port.base)
 
-    def open(self, task: Task, worktree: Worktree) -> Delivery:
+    def of(self, task: Task, worktree: Worktree) -> Delivery:
         kit = self.kit
         git = Git(worktree.path, kit.runners.outside, is_top=True, folder=worktree.folder)
         purpose = Purpose(

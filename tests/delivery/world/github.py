@@ -18,6 +18,7 @@ from .remote import Remote, identity_of
 
 ROLES: Final[Mapping[str, str]] = {"push": "write", "pull": "read", "triage": "read", "maintain": "write"}
 GOOD: Final = ("success", "neutral", "skipped")
+BROKEN: Final = "startup_failure"  # GitHub's own word, which its API does not take and emulate does not know
 ONLY_ALONE: Final = (  # GitHub says these of one pull request, not in lists
     "mergeable", "mergeable_state", "rebaseable", "merged", "merged_by", "comments", "review_comments",
     "maintainer_can_modify", "commits", "additions", "deletions", "changed_files",
@@ -76,6 +77,8 @@ class State:
         default_factory=dict
     )  # branches with a merge queue, and what is in it
     foreign: dict[int, str] = field(default_factory=dict)  # check runs that are not of Actions, and their app
+    broken: set[int] = field(default_factory=set)  # check runs that could not start, which emulate does not know
+    closed_by: dict[int, str] = field(default_factory=dict)
 
 
 class GitHub:
@@ -141,6 +144,7 @@ class GitHub:
             ("POST", r"/check-(?:runs|suites)/(\d+)/rerequest", self._writers_only),
             ("GET", r"/compare/(.+)\.\.\.(.+)", self._compare),
             ("POST", r"/issues/(\d+)/(?:labels|assignees)", self._writers_only),
+            ("GET", r"/issues/(\d+)", self._get_issue),
         ]
 
     # ── every request ──
@@ -381,9 +385,20 @@ class GitHub:
                 int(number), self._remote.tip(pull.json["head"]["ref"]) or "", pull.json["base"]["ref"]
             )
         answer = self._pass(request, wanted)
+        if answer.status == 200 and wanted.get("state") == "closed" and request.user:
+            self.state.closed_by[int(number)] = request.user
         if answer.status == 200 and "base" in wanted:
             self.state.bases[int(number)] = self._remote.tip(wanted["base"]) or ""
         return answer_json(self._shown(answer.json, alone=True)) if answer.status == 200 else answer
+
+    def _get_issue(self, request: Request, number: str) -> Answer:
+        """A pull request is an issue too; that one tells who closed it."""
+        pull = self._emulator.call("GET", f"{self._prefix}/pulls/{number}")
+        if pull.status != 200:
+            return self._pass(request)
+        login = self.state.closed_by.get(int(number))
+        known = {name: pull.json[name] for name in ("number", "title", "body", "state", "user", "closed_at")}
+        return answer_json({**known, "closed_by": {"login": login} if login else None})
 
     def _is_merged(self, request: Request, number: str) -> Answer:
         answer = self._emulator.call("GET", f"{self._prefix}/pulls/{number}")
@@ -804,6 +819,8 @@ class GitHub:
     def _shown_run(self, run: dict[str, Any]) -> dict[str, Any]:
         foreign = self.state.foreign.get(run["id"])
         app = {"id": 99, "slug": foreign, "name": foreign} if foreign else ACTIONS_APP
+        if run["id"] in self.state.broken:
+            run = {**run, "conclusion": BROKEN}
         return {**run, "app": app} if foreign or run["id"] in self.state.jobs else run
 
     def _annotations(self, request: Request, number: str) -> Answer:
@@ -1014,8 +1031,10 @@ class GitHub:
             }
             body["output"] = dict(output or {})
             if conclusion:
-                body["conclusion"] = conclusion
+                body["conclusion"] = _emulated(conclusion)
             made = self._emulator.must("POST", f"{self._prefix}/check-runs", {**body, "started_at": _now()})
+            if conclusion == BROKEN:
+                self.state.broken.add(made["id"])
             if run is None:
                 known = [
                     job.run
@@ -1077,8 +1096,10 @@ class GitHub:
         steps: tuple[tuple[str, str], ...] = (),
     ) -> None:
         with self._lock:
-            body = {"status": "completed", "conclusion": conclusion}
+            body = {"status": "completed", "conclusion": _emulated(conclusion)}
             self._emulator.must("PATCH", f"{self._prefix}/check-runs/{number}", body)
+            if conclusion == BROKEN:
+                self.state.broken.add(number)
             if number in self.state.jobs:
                 job = self.state.jobs[number]
                 done = replace(job, status="completed", conclusion=conclusion, steps=steps)
@@ -1140,3 +1161,7 @@ def _now() -> str:
 
 def _dumps(value: Any) -> str:
     return json.dumps(value)
+
+
+def _emulated(conclusion: str) -> str:
+    return "cancelled" if conclusion == BROKEN else conclusion

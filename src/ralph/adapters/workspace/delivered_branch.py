@@ -56,6 +56,7 @@ class DeliveredBranch:
         return commit
 
     async def commit_left(self, message: str) -> str:
+        await self._return()
         if await self._git.commit_of("MERGE_HEAD"):
             await self._git.add_all()
             await self._git.must("commit", "--quiet", "--no-verify", "--no-edit", hint=IDENTITY)
@@ -63,8 +64,27 @@ class DeliveredBranch:
             await self._git.commit_all(message)
         return await self.tip()
 
+    async def _return(self) -> None:
+        """A session may have made a branch of its own: what it has on top of this one belongs to this one."""
+        current = await self._git.branch()
+        if current == self._name:
+            return
+        own, head = f"refs/heads/{self._name}", await self._git.commit_of("HEAD")
+        if not await self._git.is_ancestor(own, head):
+            where = current or "a detached HEAD"
+            message = f"{where} is checked out instead of {self._name}, and lacks commits of it"
+            raise GitFailed(message, hint=f"bring the work back to {self._name}, then `ralph resume`")
+        await self._git.must("update-ref", own, head, await self.tip())
+        await self._git.must("symbolic-ref", "HEAD", own)  # the files and the index stay as they are
+
     async def uncommitted(self) -> Sequence[str]:
         return await self._git.changed()
+
+    async def edited(self) -> Sequence[str]:
+        ran = await self._git.must(
+            "diff", "--name-only", "--no-renames", "-z", "HEAD", "--", *self._git.not_own
+        )
+        return ran.names
 
     async def remote_tip(self) -> str:
         ran = await self._reach("ls-remote", "--heads", self._address, f"refs/heads/{self._name}")
@@ -88,6 +108,9 @@ class DeliveredBranch:
     async def contains(self, commit: str) -> bool:
         return await self._git.is_ancestor(commit, f"refs/heads/{self._name}")
 
+    async def precedes(self, commit: str, later: str) -> bool:
+        return commit == later or await self._git.is_ancestor(commit, later)
+
     async def is_ahead_of(self, commit: str) -> bool:
         return await self.contains(commit)
 
@@ -107,6 +130,10 @@ class DeliveredBranch:
     async def merge(self, commit: str, *, message: str) -> Sequence[str]:
         if await self.is_merging():
             return await self._git.conflicts() or await self._git.changed() or ("a merge that is under way",)
+        if (current := await self._git.branch()) != self._name:
+            where = current or "a detached HEAD"
+            reason = f"{where} is checked out instead of {self._name}"
+            raise GitFailed(reason, hint=f"`git checkout {self._name}`, then `ralph resume`")
         ran = await self._git.run("merge", "--no-ff", "--no-verify", "-m", message, commit)
         if ran.ok:
             return ()

@@ -57,6 +57,18 @@ def checks_of(facts: Facts) -> list[CheckStanding]:
     ]
 
 
+def begun_again(asked: Iterable[CheckRun], runs: Sequence[CheckRun]) -> tuple[str, ...]:
+    """The checks of which there is a newer run than the one that was to be run again."""
+    return tuple(old.name for old in asked if any(_is_after(run, old) for run in runs))
+
+
+def _is_after(run: CheckRun, old: CheckRun) -> bool:
+    """A service may also begin the very same run once more."""
+    if (run.name, run.commit) != (old.name, old.commit):
+        return False
+    return not run.state.is_over or run.at > old.at or _number(run.id) > _number(old.id)
+
+
 def _required(facts: Facts, runs: Iterable[str]) -> frozenset[str] | None:
     """None: whatever was seen. What the forge demands, else whatever runs on the base and here."""
     if facts.policy.checks:

@@ -16,7 +16,7 @@ from ralph.domain.delivery.facts import Facts, Policy, PullRequest, PullState, R
 from ralph.domain.delivery.progress import Asking, Ended, Fixing, Progress, Waiting
 from ralph.domain.delivery.receipt import Proof, Receipt, receipt_section, with_receipt
 from ralph.domain.delivery.seen import SeenCheck
-from ralph.domain.delivery.standing import Standing, checks_of
+from ralph.domain.delivery.standing import Standing, begun_again, checks_of
 from ralph.domain.delivery.texts import (
     FailureLog,
     Purpose,
@@ -37,6 +37,9 @@ RULES_KEPT = 300.0
 """Seconds for which the base's rules are not asked for again."""
 MOST_LOGS = 5
 """Failed checks whose logs one session gets."""
+
+MOST_FILES = 3
+PUT_AWAY = "commit them or put them away (git stash -u), then `ralph resume`"
 
 Prove = Callable[[str], Awaitable[Proven]]
 """Runs what must pass before a commit is pushed."""
@@ -84,6 +87,7 @@ class Delivery:
     _pulse: str = field(default="", init=False)
     _looked: float = field(default=float("-inf"), init=False)
     _rules: tuple[float, Required] = field(default=(float("-inf"), Required()), init=False)
+    _is_new_run: bool = field(default=False, init=False)
 
     async def advance(self) -> Progress:
         """Everything that can be done now, and what is next. Raises ForgeRefused and GitFailed."""
@@ -98,22 +102,31 @@ class Delivery:
 
     def begin(self, run_id: str) -> None:
         """From now on this run delivers it."""
-        self.memory.save(replace(self.memory.load(), run_id=run_id))
+        delivered = self.memory.load()
+        self._is_new_run = delivered.run_id != run_id
+        self.memory.save(replace(delivered, run_id=run_id))
 
     @property
     def pushed(self) -> str:
         return self.memory.load().pushed
 
-    def hand_over(self, fixing: Fixing) -> None:
-        """A session will work on this: what it is told, and what it answers, survives a kill."""
-        delivered = self.memory.load()
-        self.memory.save(replace(delivered, told=fixing.objective, asked=fixing.remarks))
+    def hand_over(self, fixing: Fixing, *, tip: str = "") -> None:
+        """A session will work on this: what it is told, and what it answers, survives a kill. ``tip``: the commit that it
+        begins with; what it commits is pushed only after ``accept``. Without one, whoever calls sees to that."""
+        self.memory.save(self.memory.load().hand_over(fixing.objective, fixing.remarks, tip))
 
     def accept(self, commit: str, proofs: tuple[Proof, ...]) -> None:
         """A session's work was judged and accepted: this is its commit. Idempotent."""
         delivered = self.memory.load()
-        if delivered.proven != commit:
-            self.memory.save(delivered.fix().prove(commit, proofs))
+        if delivered.told or delivered.proven != commit:
+            delivered = delivered.fix(commit)
+            self.memory.save(delivered if delivered.proven == commit else delivered.prove(commit, proofs))
+
+    def leave(self, tip: str) -> None:
+        """A session was not accepted. If it has committed nothing, whatever is committed later is the user's."""
+        delivered = self.memory.load()
+        if delivered.handed == tip:
+            self.memory.save(replace(delivered, handed=""))
 
     async def _advance(self) -> Progress:
         for _ in range(MOST_STEPS):
@@ -126,11 +139,14 @@ class Delivery:
         """None: something was done, and there may be more to do."""
         if (quiet := await self._quiet()) is not None:
             return quiet
+        await self._take_base()
         pull = await self._known_pull()
         if pull is None and not await self._is_new():
             return Ended(
                 f"there is nothing to deliver: {self.order.base} has every commit of {self.branch.name}"
             )
+        if await self._is_unaccepted():
+            return await self._again(pull)
         if pull is None or pull.state is PullState.OPEN:
             if (hindered := await self._prove() or await self._push()) is not None:
                 return hindered
@@ -149,24 +165,69 @@ class Delivery:
         commit."""
         delivered = self.memory.load()
         if delivered.number:
-            return await self.forge.pull(delivered.number)
+            pull = await self.forge.pull(delivered.number)
+            if not await self._is_another(pull):
+                return pull
+            delivered = delivered.forget_pull()
+            self.memory.save(delivered)
         found = await self.forge.find(self.branch.name)
         if found is None or (found.state is not PullState.OPEN and found.head != await self.branch.tip()):
             return None
+        if found.state is PullState.OPEN and delivered.is_opening:
+            return None  # ``_open`` finds it too, and completes it
         self.memory.save(replace(delivered, number=found.number, url=found.url))
         return found
+
+    async def _is_another(self, pull: PullRequest) -> bool:
+        """The number means another one: of another repository, or one that is over, and a new run brings new work."""
+        if pull.url != self.memory.load().url:
+            return True
+        is_new_run, self._is_new_run = self._is_new_run, False
+        is_over = pull.state is not PullState.OPEN
+        return is_new_run and is_over and not await self.branch.precedes(await self.branch.tip(), pull.head)
+
+    async def _take_base(self) -> None:
+        """What the base has brought is nobody's change: also if ralph was killed before it could say so."""
+        if self.memory.load().updating:
+            await self.rebase()
+            self.memory.save(replace(self.memory.load(), updating=""))
+
+    async def _is_unaccepted(self) -> bool:
+        """A session has committed something that was denied, or that nobody has judged because ralph was killed."""
+        handed = self.memory.load().handed
+        return bool(handed) and await self.branch.tip() != handed
+
+    async def _again(self, pull: PullRequest | None) -> Progress | None:
+        """Nothing of that is pushed: another session must bring it to an end, unless it is no longer needed."""
+        if pull is None:
+            return self._told_again("it was not accepted")
+        facts = await self._look(pull.number)
+        step = deliver(facts)
+        self._tell(facts, step)
+        if isinstance(step, Update) or (isinstance(step, Fix) and step.is_conflict):
+            return self._told_again(step.reason)
+        return await self._do(step, facts)
+
+    def _told_again(self, reason: str) -> Fixing:
+        delivered = self.memory.load()
+        return Fixing(reason, delivered.told, delivered.asked)
 
     async def _is_new(self) -> bool:
         return await self.branch.is_new_to(await self.branch.fetch(self.order.base))
 
-    async def _prove(self) -> Fixing | None:
+    async def _prove(self) -> Fixing | Asking | None:
         tip, delivered = await self.branch.tip(), self.memory.load()
         if delivered.proven == tip:
             return None
+        if edited := await self.branch.edited():
+            if delivered.told:
+                return self._told_again("it was not accepted")
+            why = f"files here are not committed, so the commit cannot be proven: {_some(edited)}"
+            return Asking(why, PUT_AWAY)
         proven = await self.prove(tip)
         if proven.passed:
-            is_fixed = delivered.told and tip != delivered.pushed
-            self.memory.save((delivered.fix() if is_fixed else delivered).prove(tip, proven.proofs))
+            is_fixed = delivered.told and not delivered.handed and tip != delivered.pushed
+            self.memory.save((delivered.fix(tip) if is_fixed else delivered).prove(tip, proven.proofs))
             return None
         attempt = delivered.fixes + 1
         told = proof_objective(branch=self.branch.name, told=proven.told, attempt=attempt)
@@ -184,16 +245,23 @@ class Delivery:
             hint = f"`git push -u <remote> {name}` brings it back, then `ralph resume`; the work is in {name} here"
             return Asking(f"someone deleted {name} on the remote", hint)
         is_own = remote in ("", delivered.pushed, delivered.pushing)
+        if not is_own and delivered.pushed and await self.branch.precedes(remote, delivered.pushed):
+            hint = f"`git push <remote> {name}` brings it back, `git reset --hard` to that commit gives it up; then `ralph resume`"
+            return Asking(f"someone took {name} on the remote back to {remote[:12]}", hint)
         if not is_own and not await self.branch.is_ahead_of(remote):
             return self._theirs(remote)
         self.memory.save(delivered.begin_push(tip))
         refused = await self.branch.push(tip, expected=remote)
+        if refused is not None and refused.is_theirs:
+            # A push of a process that was killed may have arrived in between.
+            remote = await self.branch.remote_tip()
+            if remote != tip:
+                return self._theirs(remote)
+            refused = None
         if refused is None:
             self.memory.save(self.memory.load().end_push(tip))
             self._forget_quiet()
             return None
-        if refused.is_theirs:
-            return self._theirs(await self.branch.remote_tip())
         return Asking(f"{name} cannot be pushed: {refused.reason}", "see the rules of the remote's branches")
 
     def _theirs(self, remote: str) -> Asking:
@@ -208,6 +276,7 @@ class Delivery:
         base = await self.branch.fetch(order.base)
         subjects = await self.branch.subjects(base)
         body = with_receipt(body_of(order.purpose, subjects), receipt_section(self._receipt()))
+        self.memory.save(replace(self.memory.load(), is_opening=True))
         pull, told = await self.forge.open(
             NewPullRequest(
                 branch=name,
@@ -223,16 +292,21 @@ class Delivery:
         for note in told:
             self.publish(Warned(f"#{pull.number}: {note}"))
         # The first look will find out whether its text is the one that was wanted.
-        self.memory.save(replace(self.memory.load(), number=pull.number, url=pull.url))
+        self.memory.save(replace(self.memory.load(), number=pull.number, url=pull.url, is_opening=False))
         return pull
 
     async def _describe(self, pull: PullRequest) -> None:
-        """The receipt in its text is of the commit that is there."""
+        """The receipt in its text is of the commit that is there. Its text is read again: a person may have edited it while
+        the guardrails ran."""
         if self.memory.load().is_announced:
             return
+        pull = await self.forge.pull(pull.number)
         body = self.redact(with_receipt(pull.body, receipt_section(self._receipt())))
         if body != pull.body:
-            await self.forge.describe(pull.number, body=body)
+            try:
+                await self.forge.describe(pull.number, body=body)
+            except ForgeRefused as error:  # it can be merged without
+                self.publish(Warned(f"#{pull.number}: its text could not be changed: {error.message}"))
         self.memory.save(replace(self.memory.load(), is_announced=True))
 
     def _receipt(self) -> Receipt:
@@ -246,9 +320,15 @@ class Delivery:
         )
 
     async def _answer(self, pull: PullRequest) -> None:
-        for remark in self.memory.load().answering:
-            delivered = self.memory.load()
-            await self.forge.answer(pull.number, remark, answer_text(remark, delivered.pushed))
+        for answer in self.memory.load().answering:
+            delivered, remark = self.memory.load(), answer.remark
+            is_there = not answer.commit or await self.branch.contains(answer.commit)
+            text = answer_text(remark, answer.commit if is_there else delivered.pushed)
+            try:
+                await self.forge.answer(pull.number, remark, text)
+            except ForgeRefused as error:  # the conversation may be locked
+                who = f"{remark.author} could not be answered"
+                self.publish(Warned(f"#{pull.number}: {who}: {error.message}"))
             self.memory.save(delivered.answer(remark))
 
     # --- looking ---
@@ -275,13 +355,17 @@ class Delivery:
         pull, delivered = await self.forge.pull(number), self.memory.load()
         if pull.state is not PullState.OPEN:
             return Facts(pull=pull, ours=delivered.pushed)
+        checks = await self.forge.checks(pull.head)
+        if done := begun_again(delivered.rerunning, checks):
+            delivered = delivered.end_rerun(pull.head, done)
+            self.memory.save(delivered)
         tip = await self.forge.tip(pull.base)
         opinions = await self.forge.opinions(number)
         return Facts(
             pull=pull,
             ours=delivered.pushed,
             earlier=frozenset(delivered.earlier),
-            checks=await self.forge.checks(pull.head),
+            checks=checks,
             base_checks=await self.forge.checks(tip) if tip else (),
             required=await self._required(pull.base),
             reviews=opinions.reviews,
@@ -320,7 +404,8 @@ class Delivery:
             case Wait(reason, for_people):
                 return self._wait(reason, for_people=for_people)
             case Done(reason, is_good):
-                return Ended(reason, is_good, facts.pull.state is PullState.MERGED)
+                is_merged = facts.pull.state is PullState.MERGED
+                return Ended(reason + await self._left_behind(facts.pull), is_good, is_merged)
             case Ask(reason, hint):
                 return Asking(reason, hint)
             case Rerun():
@@ -336,34 +421,42 @@ class Delivery:
             case _:  # pragma: no cover
                 assert_never(step)
 
+    async def _left_behind(self, pull: PullRequest) -> str:
+        """Someone may have merged it while a session worked."""
+        is_merged = pull.state is PullState.MERGED
+        if not is_merged or await self.branch.precedes(await self.branch.tip(), pull.head):
+            return ""
+        return f"; {self.branch.name} here has commits that were not in it"
+
     async def _rerun(self, step: Rerun, facts: Facts) -> Progress:
-        """Asked for first, then put on record: asked for twice, it is under way and nothing happens."""
-        for check in step.checks:
-            if check.run is not None:
-                try:
-                    await self.forge.rerun(check.run)
-                except ForgeRefused as error:
-                    return Asking(f"{check.name} cannot be run again: {error.message}", error.hint)
-        names = tuple(check.name for check in step.checks)
+        """On record before and after: whoever is killed in between sees by newer runs that it was asked for."""
         flaky = tuple(check.name for check in step.checks if check.standing is Standing.FLAKY)
         for name in flaky:
             self.publish(Warned(f"{name} is flaky: it passed and failed on {facts.pull.head[:12]}"))
-        self.memory.save(self.memory.load().rerun(facts.pull.head, names, flaky))
+        runs = tuple(check.run for check in step.checks if check.run is not None)
+        self.memory.save(self.memory.load().begin_rerun(runs, flaky))
+        for run in runs:
+            try:
+                await self.forge.rerun(run)
+            except ForgeRefused as error:
+                return Asking(f"{run.name} cannot be run again: {error.message}", error.hint)
+        names = tuple(check.name for check in step.checks)
+        self.memory.save(self.memory.load().end_rerun(facts.pull.head, names))
         self._forget_quiet()
         return self._wait(step.reason, for_people=False)
 
     async def _update(self, facts: Facts, reason: str) -> Progress | None:
         """The base, merged here: what results is proven like everything else before it is pushed."""
-        pull = facts.pull
-        if not await self.branch.is_merging() and (changed := await self.branch.uncommitted()):
-            named = ", ".join(changed[:3]) + (" …" if len(changed) > 3 else "")
-            why = f"{reason}, but files here are not committed: {named}"
-            return Asking(why, "commit them or put them away (git stash -u), then `ralph resume`")
+        pull, is_begun = facts.pull, await self.branch.is_merging()
+        if not is_begun and (changed := await self.branch.uncommitted()):
+            if self.memory.load().told:
+                return self._told_again(reason)
+            return Asking(f"{reason}, but files here are not committed: {_some(changed)}", PUT_AWAY)
         base = await self.branch.fetch(pull.base)
-        is_begun = await self.branch.is_merging()
-        conflicts = await self.branch.merge(base, message=f"Merge {pull.base} into {pull.branch}")
         if not is_begun:
-            await self.rebase()
+            self.memory.save(replace(self.memory.load(), updating=base))
+        conflicts = await self.branch.merge(base, message=f"Merge {pull.base} into {pull.branch}")
+        await self._take_base()
         if conflicts:
             return replace(self._fixing(facts, reason, conflicts=conflicts), base=base, is_fault=False)
         delivered = self.memory.load()
@@ -410,6 +503,10 @@ class Delivery:
         self.publish(Warned(f"#{pull.number}: {told}", mild=True))
         self._forget_quiet()
         return None
+
+
+def _some(files: Sequence[str]) -> str:
+    return ", ".join(files[:MOST_FILES]) + (" …" if len(files) > MOST_FILES else "")
 
 
 def see(facts: Facts, step: Step) -> PullRequestSeen:

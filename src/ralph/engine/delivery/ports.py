@@ -135,6 +135,10 @@ class Branch(Protocol):
 
     async def uncommitted(self) -> Sequence[str]: ...
 
+    async def edited(self) -> Sequence[str]:
+        """Of these, the files that git knows."""
+        ...
+
     async def remote_tip(self) -> str:
         """The commit of the branch on the remote; empty: it is not there."""
         ...
@@ -145,6 +149,10 @@ class Branch(Protocol):
 
     async def contains(self, commit: str) -> bool:
         """Whether the branch has this commit."""
+        ...
+
+    async def precedes(self, commit: str, later: str) -> bool:
+        """Whether ``later`` is ``commit`` or has it."""
         ...
 
     async def is_ahead_of(self, commit: str) -> bool:

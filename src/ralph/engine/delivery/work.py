@@ -65,7 +65,7 @@ class DeliveredWork:
                 return self._wait(progress)
             case Fixing(objective=objective):
                 self._waits = ("", 0.0)
-                self._delivery.hand_over(progress)
+                self._delivery.hand_over(progress, tip=await self._delivery.branch.tip())
                 return Assignment(
                     key=KEY, objective=objective, role=ROLE, acceptance=Acceptance.CLAIM_AND_PROOF
                 )
@@ -81,6 +81,8 @@ class DeliveredWork:
             commit = await self._delivery.branch.commit_left(f"Fix what keeps {self._name} from being merged")
             self._delivery.accept(commit, proofs_of(evidence))
             await self._rebase()
+        else:
+            self._delivery.leave(await self._delivery.branch.tip())
         return None
 
     @property
