@@ -57,6 +57,7 @@ crash-test: $(VENV)/dev ## kill ralph at some 300 random moments, in every kind 
 AGENTS ?= claude,codex,gemini,opencode,qwen,copilot
 test-agents: $(VENV)/dev ## run real agents on a scripted model; AGENTS=claude,codex chooses; needs npm, no account
 	@$(BIN)/python -m tests.live.install '$(AGENTS)'
+	@$(BIN)/python -m tests.delivery.world.install
 	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest -n 2 --timeout=400 tests/live
 
 test-agents-again: $(VENV)/dev ## run the tests of real agents that just failed again, one at a time

@@ -8,9 +8,9 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class LiveProject:
     root: Path
     home: Path
     cache: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def model(self, *steps: Step) -> ScriptedModel:
         return ScriptedModel([self._hurried(step) for step in steps])
@@ -108,6 +109,7 @@ class LiveProject:
             "XDG_STATE_HOME": str(self.home / ".local" / "state"),
             "TMPDIR": str(temporary),
             "PYTHONUTF8": "1",
+            **self.environment,
         }
 
     # --- what it recorded ----------------------------------------------------------------------------------

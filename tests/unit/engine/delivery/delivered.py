@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.redactor import Redactor
 from ralph.adapters.workspace.delivered_branch import DeliveredBranch
 from ralph.domain.delivery.memory import Delivered
 from ralph.domain.delivery.progress import Progress
@@ -123,11 +123,11 @@ class Bench:
         self.order = Order(base="main")
 
     def delivery(self) -> Delivery:
-        runner = PosixProcessRunner(run_id="r", redactor=Redactor(()))
+        runner = PosixProcessRunner(run_id="r", base_environment=os.environ)
         here = Git(self.repository.root, runner)
         branch = SeenBranch(here, "feature", address=str(self.repository.remote), outside=here)
         branch.forge = self.forge
-        made = Delivery(
+        return Delivery(
             forge=self.forge,
             branch=branch,
             memory=self.memory,
@@ -137,7 +137,6 @@ class Bench:
             clock=self.clock,
             rebase=self._rebase,
         )
-        return made
 
     def advance(self, delivery: Delivery | None = None) -> Progress:
         return run((delivery or self.delivery()).advance())
@@ -161,7 +160,3 @@ def git(folder: Path, *arguments: str) -> str:
         ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=60
     )
     return done.stdout.strip()
-
-
-def named(events: Sequence[Any], kind: type) -> list[Any]:
-    return [event for event in events if isinstance(event, kind)]
