@@ -423,3 +423,10 @@ def test_a_damaged_bus_is_reported_and_ends_no_run(project: Project) -> None:
     assert "TASK-MESSAGE-BUS.md" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert [message["type"] for message in bus(project, "--project-bus")] == ["FACT"]
+
+
+def test_a_run_that_cannot_deliver_says_so(project: Project) -> None:
+    project.settings(delivery="pr")
+    ran = project.ralph("supervise", *supervise(project, body=': > "$TASK_FOLDER/DONE"'), check=0)
+
+    assert "ralph supervise does not deliver: ship what it leaves with `ralph ship`" in ran.stderr

@@ -13,6 +13,7 @@ from ralph.adapters.storage.run_files import RunRequest
 from ralph.config.loading import Loaded, recorded
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.schema import Settings
+from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Rules
@@ -178,7 +179,13 @@ class Launch:
         yield from self.composition.warnings(self)
         if not self.parent_id:  # the whole has said it
             yield from self._unheld_limits()
+            yield from self._undelivered()
             yield from absent_programs(self.guardrails, self.root.workspace)
+
+    def _undelivered(self) -> Iterator[str]:
+        if self.settings.delivery == DeliveryKind.PR and not self.profile.delivers:
+            command = self.profile.command
+            yield f"delivery is pr, but {command} does not deliver: ship what it leaves with `ralph ship`"
 
     def _unheld_limits(self) -> Iterator[str]:
         limits = self.settings.limits

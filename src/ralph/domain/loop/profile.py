@@ -25,4 +25,5 @@ class Profile:
     uses_scm: bool = False  # applies the setting scm to proven work
     own_guardrails: bool = False  # has its own list instead of the common one
     sandbox: str = "none"  # the default for its agent
+    delivers: bool = False  # accepted work can become a pull request
     limit: str = "maximumIterations"  # the setting that limits its launches; empty: there is none
