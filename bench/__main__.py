@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bench import (
     bus,
+    delivery,
     feed,
     guard,
     hooks,
@@ -46,6 +47,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "status": ("The record: `ralph status` over a long history; baseline: an empty one", status.measure),
     "tasks": ("Tasks: CPU for 10,000; baseline: twice that for 5,000", tasks.measure),
     "work": ("Work: tasks in parallel, and what git costs", work.measure),
+    "delivery": ("Deliveries: CPU of a decision, and of following pull requests", delivery.measure),
     "plans": ("Plans: audit of 1,000 stories; baseline: json.loads", plan_audit.measure),
     "bus": ("The message bus: 10,000 messages from 20 writers", bus.measure),
     "supervised": ("Supervision: 200 children over 1,000 restarts", supervised.measure),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import TypeVar
 from urllib.parse import quote
 
 from ralph.adapters.forges.api import Api, part
@@ -45,11 +46,16 @@ from ralph.domain.delivery.facts import (
 )
 from ralph.domain.delivery.texts import FailureLog
 from ralph.engine.delivery.ports import NewPullRequest, Opinions, Repository
-from ralph.errors import ForgeRefused
+from ralph.errors import ForgeAway, ForgeRefused
 
-CALLS_OF_A_LOOK = 3
-"""The pull request, its check runs, its commit statuses."""
+CALLS_OF_A_LOOK = 10
+"""The pull request, its base, what people said in three places, check runs and statuses of both commits."""
+PULSE_SECONDS = 30.0
+"""For so long one answer does for everyone who feels the pulse."""
 LONGEST_QUOTE = 300
+MOST_LOG_TRIES = 3
+"""Times that the log of a failed job is asked for, before a session gets to work without it."""
+Found = TypeVar("Found")
 
 
 class GitHub:
@@ -60,9 +66,12 @@ class GitHub:
     ) -> None:
         self._api = Api(transport, now=now)
         self._owner = owner
+        self._name = f"{owner}/{name}"
         self._root = f"repos/{part(owner)}/{part(name)}"
         self._people = People(self._api, self._root)
+        self._pulse: tuple[float, Mapping[int, str]] = (float("-inf"), {})
         self._rerun_jobs: set[tuple[int, int]] = set()
+        self._log_tries: dict[str, int] = {}
 
     @property
     def look_cost(self) -> float:
@@ -76,6 +85,13 @@ class GitHub:
         statuses, whether a conflict has come up, that the base has moved or its rules have changed, and runs that
         began before those 100. So look whole now and then, and at a pull request that is not in it.
         """
+        felt, pulse = self._pulse
+        if self._api.now() - felt >= PULSE_SECONDS:
+            pulse = await self._feel_pulse()
+            self._pulse = (self._api.now(), pulse)
+        return pulse
+
+    async def _feel_pulse(self) -> Mapping[int, str]:
         query = {"state": "all", "sort": "updated", "direction": "desc"}
         pulls = await self._api.page(f"{self._root}/pulls", query)
         runs = await self._runs_by_head()
@@ -102,8 +118,11 @@ class GitHub:
         name, branch = found["full_name"].text, found["default_branch"].text
         if not name or not branch:
             raise garbled(wanted="repository")
+        may_push = found["permissions"]["push"].flag
+        if may_push is not True:
+            await self._people.me()  # gh asks as nobody if GH_HOST names the host: that is no lack of rights
         # A token of an app is not told what it may do.
-        can_push = found["permissions"]["push"].flag is not False and found["archived"].flag is not True
+        can_push = may_push is not False and found["archived"].flag is not True
         return Repository(name, branch, can_push, found["html_url"].text)
 
     async def find(self, branch: str) -> PullRequest | None:
@@ -123,7 +142,11 @@ class GitHub:
         return owner.lower() == self._owner.lower()
 
     async def pull(self, number: int) -> PullRequest:
-        found = await self._api.get(self._pull_path(number))
+        try:
+            found = await self._api.get(self._pull_path(number))
+        except Missing as missing:
+            message = f"there is no pull request #{number} in {self._name}, or you may not see it"
+            raise Missing(message, hint=missing.hint) from None
         by = await self._closer(number) if pull_state(found) is PullState.CLOSED else ""
         return pull_of(found, by=by)
 
@@ -196,43 +219,43 @@ class GitHub:
     # --- checks that failed ---
 
     async def failure(self, run: CheckRun) -> FailureLog:
-        """Without what GitHub refuses to say: a fix is tried with less, too."""
-        try:
-            return await (self._status_failure(run) if run.id.startswith(STATUS) else self._run_failure(run))
-        except ForgeRefused:
-            return FailureLog(run.name, url=run.url)
+        """Without what GitHub refuses to say or garbles: a fix is tried with less, too. Only a log is waited for, a while."""
+        return await (self._status_failure(run) if run.id.startswith(STATUS) else self._run_failure(run))
 
     async def _run_failure(self, run: CheckRun) -> FailureLog:
-        found = await self._api.get(f"{self._root}/check-runs/{part(run.id)}")
+        at = f"{self._root}/check-runs/{part(run.id)}"
+        found = await self._if_said(self._api.get(at)) or Shape()
         step, text = await self._job_log(run)
         has_places = found["output"]["annotations_count"].number > 0
-        places = await self._places(run) if has_places else ()
+        listed = await self._if_said(self._api.page(f"{at}/annotations")) if has_places else None
+        places = places_of(listed or Shape())
         return FailureLog(run.name, text or output_of(found), step, places, run.url)
 
+    async def _if_said(self, asked: Awaitable[Found]) -> Found | None:
+        """None: GitHub does not, or not in words that can be read."""
+        with suppress(ForgeAway, ForgeRefused):
+            return await asked
+        return None
+
     async def _status_failure(self, run: CheckRun) -> FailureLog:
-        found = await self._statuses(run.commit)
+        found = await self._if_said(self._statuses(run.commit)) or []
         own = (status for status in found if f"{STATUS}{status['id'].number}" == run.id)
         return FailureLog(run.name, next((one["description"].text for one in own), ""), url=run.url)
 
     async def _job_log(self, run: CheckRun) -> tuple[str, str]:
         """The failed step and its log; empty if it is no job of GitHub Actions, or its log is gone."""
         at = f"{self._root}/actions/jobs/{part(run.id)}"
-        try:
-            step = failed_step(await self._api.get(at))
-        except ForgeRefused:
-            step = None
+        step = failed_step(await self._if_said(self._api.get(at)) or Shape())
         name = step.name if step else ""
         try:
             return name, cut_log(await self._api.log(f"{at}/logs"), step)
         except ForgeRefused:
             return name, ""
-
-    async def _places(self, run: CheckRun) -> tuple[str, ...]:
-        try:
-            found = await self._api.page(f"{self._root}/check-runs/{part(run.id)}/annotations")
-        except ForgeRefused:
-            return ()
-        return places_of(found)
+        except ForgeAway as away:
+            self._log_tries[run.id] = self._log_tries.get(run.id, 0) + 1
+            if away.after is None and self._log_tries[run.id] >= MOST_LOG_TRIES:
+                return name, ""
+            raise
 
     async def rerun(self, run: CheckRun) -> None:
         if run.id.startswith(STATUS) or not run.id:

@@ -83,8 +83,11 @@ def _required(facts: Facts, runs: Iterable[str]) -> frozenset[str] | None:
 def _by_name(runs: Iterable[CheckRun]) -> dict[str, list[CheckRun]]:
     """The newest last."""
     found: dict[str, list[CheckRun]] = {}
-    for run in sorted(runs, key=lambda run: (run.at, _number(run.id))):
+    for run in runs:
         found.setdefault(run.name, []).append(run)
+    for several in found.values():
+        if len(several) > 1:
+            several.sort(key=lambda run: (run.at, _number(run.id)))
     return found
 
 
@@ -98,7 +101,7 @@ def _stand(
     if not runs:
         return CheckStanding(name, Standing.PENDING)
     states = {run.state for run in runs}
-    is_flaky = {CheckState.PASSED, CheckState.FAILED} <= states
+    is_flaky = CheckState.PASSED in states and CheckState.FAILED in states
     pending = next((run for run in runs if not run.state.is_over), None)
     newest = pending or runs[-1]
     standing = _standing(newest.state, is_flaky=is_flaky, was_rerun=was_rerun, fails_on_base=fails_on_base)
