@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.conftest import DONE, Session
 
-from .shipping import GREEN, RED, ShipProject, on_each_push, says, ship_project
+from .shipping import GREEN, RED, ShipProject, on_each_push, over_https, says, ship_project
 from .world.forge import Forge
 
 TESTS = "def test_it() -> None:\n    assert True\n"
@@ -19,7 +19,7 @@ SECRET = "ghp_" + "Zq3" * 12
 
 @pytest.fixture
 def project(forge: Forge, tmp_path: Path) -> ShipProject:
-    return ship_project(forge, tmp_path)
+    return over_https(ship_project(forge, tmp_path))
 
 
 def meanwhile(project: ShipProject, match: str, happens: Callable[[], object]) -> int:
@@ -383,9 +383,7 @@ def test_a_long_log_keeps_both_ends(project: ShipProject, forge: Forge) -> None:
     ],
     ids=["changed", "deleted", "moved", "made", "of another forge"],
 )
-def test_the_files_of_ci_are_not_the_agents(
-    project: ShipProject, forge: Forge, does: str, file: str
-) -> None:
+def test_the_files_of_ci_are_not_the_agents(project: ShipProject, forge: Forge, does: str, file: str) -> None:
     project.setting(maximumIterations=1)
     project.commit({".github/workflows/ci.yml": "on: push\n"}, "CI")
     on_each_push(forge, [("build", RED)])

@@ -29,8 +29,11 @@ from ralph.domain.trust.git_settings import leads_elsewhere, names_program
 _MOST_BYTES = 100_000_000
 
 
-def git_programs(workspace: Path) -> tuple[Demand, ...]:
-    """Of the repository that git finds from there, and of its submodules, into which git looks. Runs nothing."""
+def git_programs(workspace: Path, *, with_hooks: bool = True) -> tuple[Demand, ...]:
+    """Of the repository that git finds from there, and of its submodules, into which git looks. Runs nothing.
+
+    ``with_hooks`` False: for a git that runs none, but logs in and goes where the settings say.
+    """
     found: dict[Path, list[Demand]] = {}
     for folder in (workspace.absolute(), *workspace.absolute().parents):
         if not is_true(partial(is_marked, folder)):
@@ -41,19 +44,20 @@ def git_programs(workspace: Path) -> tuple[Demand, ...]:
             break
         if folders is None:
             break
-        _look_into(folders, found)
+        _look_into(folders, found, with_hooks=with_hooks)
         if is_true(partial(is_surely_valid, folders)):
             break
     return tuple(dict.fromkeys(chain.from_iterable(found.values())))
 
 
-def _look_into(folders: GitFolders, found: dict[Path, list[Demand]]) -> None:
+def _look_into(folders: GitFolders, found: dict[Path, list[Demand]], *, with_hooks: bool) -> None:
     waiting = [folders]
     while waiting:
         folders = waiting.pop()
         if folders.own in found:
             continue
-        demands = found[folders.own] = [*_settings(folders), *_hooks(folders.common / "hooks")]
+        hooks = _hooks(folders.common / "hooks") if with_hooks else ()
+        demands = found[folders.own] = [*_settings(folders), *hooks]
         for path in submodules_of(folders):
             top = folders.top / path
             try:

@@ -15,11 +15,13 @@ MERGE = ("off", "merge", "squash", "rebase")
 class Repository(Text):
     """HOST/OWNER/NAME."""
 
-    expected = "a repository as HOST/OWNER/NAME"
+    def __init__(self) -> None:
+        super().__init__()
+        self.expected = "a repository as HOST/OWNER/NAME"
 
     def read(self, value: object, at: Reading) -> str:
-        text = super().read(value, at)
-        parts = text.split("/")
+        text = super().read(value, at)  # None: it was no text
+        parts = (text or "").split("/")
         if text and (len(parts) != 3 or not all(part.strip() == part and part for part in parts)):
             return cast(str, at.wrong(f"{text!r} is not HOST/OWNER/NAME, such as github.com/octo/hello"))
         return text

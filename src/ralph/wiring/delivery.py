@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.domain.delivery.kind import DeliveryKind
-from ralph.errors import ForgeRefused, UsageError
+from ralph.errors import ForgeAway, ForgeRefused, UsageError
 
 if TYPE_CHECKING:
     from ralph.adapters.git import Git
@@ -35,7 +36,7 @@ def delivery_demands(settings: Settings, workspace: Path) -> tuple[Demand, ...]:
         return ()
     from ralph.adapters.git_programs import git_programs
 
-    return git_programs(workspace)
+    return git_programs(workspace, with_hooks=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,10 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
     settings, own = kit.launch.settings.pull_request, kit.runners.own
     git = Git(kit.workspace, kit.runners.outside)
     await git.require_identity()
+    wanted = base or settings.base
+    if wanted and not (await git.run("check-ref-format", f"refs/heads/{wanted}")).ok:
+        message = f"{wanted!r} cannot be the name of a branch, so no remote has it"
+        raise UsageError(message, hint="name another with --base, or in pullRequest.base")
     address = await remote_address(git, settings.remote)
     if not address:
         message = f"there is no git remote {settings.remote} to push to"
@@ -99,7 +104,8 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
         runner=runner,
         cwd=kit.workspace,
     )
-    repository = await forge.repository()
+    with at_the_start(kit):
+        repository = await forge.repository()
     if not repository.can_push:
         message = f"you may not write to {repository.name}"
         raise ForgeRefused(
@@ -111,9 +117,21 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
         repository,
         address,
         login_for(address, settings.repository, environ=kit.runners.environment, find=own.find),
-        base or settings.base or repository.default_branch,
+        wanted or repository.default_branch,
         Git(kit.workspace, runner),
     )
+
+
+@contextmanager
+def at_the_start(kit: Kit) -> Iterator[None]:
+    """A forge that is away before anything was begun is not waited for: that would hide a wrong address for an hour."""
+    try:
+        yield
+    except ForgeAway as away:
+        begin = "`ralph resume` continues" if kit.launch.resumes else "nothing was begun: start again"
+        raise ForgeAway(
+            away.message, hint=away.hint or f"{begin} when the forge answers", after=away.after
+        ) from None
 
 
 def _reaching(kit: Kit) -> ProcessRunner:
@@ -199,7 +217,7 @@ async def check_out(git: Git, current: str, wanted: str) -> str:
     if current == wanted:
         return wanted
     if not await git.commit_of(f"refs/heads/{wanted}"):
-        message = f"there is no branch {wanted} here any more"
+        message = f"there is no branch {wanted} here"
         raise UsageError(message, hint="`git branch` shows those that are there")
     await require_clean(git)
     hint = f"is {wanted} checked out in another worktree? Then start ralph there"

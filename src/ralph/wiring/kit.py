@@ -25,7 +25,7 @@ from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Agent, AgentRequest, Check, Clock, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
-from ralph.errors import RalphError
+from ralph.errors import ForgeAway, RalphError
 from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.announcement import named_commands, places_of
 from ralph.wiring.confinement import Runners
@@ -294,12 +294,12 @@ def _reset_time(text: str) -> float | None:
 
 
 def end_unbegun(publish: Recorder, record: Record, error: RalphError) -> None:
-    """Nothing was started: there is nothing to resume either."""
+    """Nothing was started. What could not reach its forge waits for it, and can be resumed as before."""
     state = record.state
     with suppress(RalphError):  # it may be the record itself that failed
         publish(
             RunEnded(
-                outcome=Outcome.FAILED,
+                outcome=Outcome.WAITING if isinstance(error, ForgeAway) else Outcome.FAILED,
                 reason=error.message,
                 iterations=state.iteration,
                 spend=state.spend,

@@ -439,6 +439,11 @@ class Forge:
     def behave(self) -> None:
         self._front.behave()
 
+    @property
+    def is_misbehaving(self) -> bool:
+        """False again when everything was done wrong as often as was wanted."""
+        return self._front.is_misbehaving
+
     def hold(self, match: str) -> AbstractContextManager[Held]:
         """Requests that match wait at the door: ``held.arrived.wait(s)``, then kill someone, then leave the block."""
         return self._front.hold(match)

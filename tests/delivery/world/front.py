@@ -123,6 +123,12 @@ class Front:
         with self._lock:
             self._wrongs.clear()
 
+    @property
+    def is_misbehaving(self) -> bool:
+        """Whether a request could still be done wrong."""
+        with self._lock:
+            return any(wrong.left != 0 for wrong in self._wrongs)
+
     @contextmanager
     def hold(self, match: str) -> Iterator[Held]:
         held = Held(re.compile(match))

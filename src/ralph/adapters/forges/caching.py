@@ -50,7 +50,9 @@ class Caching:
     def _require_open(self, request: Request) -> None:
         left = max((self._closed_until.get(each, 0.0) for each in ("", _counted(request))), default=0.0)
         if (wait := left - self._now()) > 0:
-            message = f"GitHub limits requests; it takes the next one in {wait:,.0f} seconds"
+            # A moment, which stays the same while one waits for it.
+            until = time.strftime("%H:%M:%S", time.localtime(left))
+            message = f"GitHub limits requests; it takes the next one at {until}"
             raise ForgeAway(message, after=wait)
 
     def _note_limits(self, request: Request, answer: Answer) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from ralph.adapters.forges.problems import garbled
 from ralph.adapters.forges.shape import Shape
 from ralph.domain.delivery.facts import CheckRun, CheckState, PullRequest, PullState, Required
+from ralph.domain.text.safe_text import clean, clean_line
 
 STATUS = "status-"
 """Begins the id of a commit status, which is no check run: nobody can run it again from here."""
@@ -47,7 +48,7 @@ def pull_of(found: Shape, *, by: str = "") -> PullRequest:
     return PullRequest(
         number=number,
         url=found["html_url"].text,
-        title=found["title"].text,
+        title=clean_line(found["title"].text),
         state=state,
         branch=branch,
         head=head,
@@ -73,7 +74,7 @@ def _mergeable(found: Shape) -> bool | None:
 
 def check_of(found: Shape, commit: str) -> CheckRun:
     """Raises ForgeAway if it has no name: a check that is left out could be the red one."""
-    name = found["name"].text
+    name = clean_line(found["name"].text)
     if not name:
         raise garbled(wanted="check run")
     return CheckRun(
@@ -99,7 +100,7 @@ def statuses_of(found: Iterable[Shape], commit: str) -> list[CheckRun]:
 
 def _status_of(found: Shape, commit: str) -> CheckRun:
     return CheckRun(
-        name=found["context"].text or "default",
+        name=clean_line(found["context"].text) or "default",
         state=STATUSES.get(found["state"].text, CheckState.HELD),
         commit=commit,
         id=f"{STATUS}{found['id'].number}",
@@ -151,7 +152,8 @@ def all_required(demands: Iterable[Required]) -> Required:
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...] | None:
-    return tuple(dict.fromkeys(filter(None, names))) or None
+    """As the checks themselves are named here."""
+    return tuple(dict.fromkeys(filter(None, map(clean_line, names)))) or None
 
 
 def places_of(annotations: Iterable[Shape]) -> tuple[str, ...]:
@@ -163,11 +165,11 @@ def places_of(annotations: Iterable[Shape]) -> tuple[str, ...]:
 
 def _place(found: Shape) -> str:
     line = f":{found['start_line'].number}" if found["start_line"].number else ""
-    said = " ".join((found["message"].text or found["title"].text).split())[:500]
-    return f"{found['path'].text}{line}: {said}"
+    said = " ".join((found["message"].text or found["title"].text)[:2_000].split())[:500]
+    return clean_line(f"{found['path'].text}{line}: {said}")
 
 
 def output_of(run: Shape) -> str:
     """What the check's own service wrote about it."""
     parts = (run["output"][key].text.strip() for key in ("title", "summary", "text"))
-    return "\n\n".join(filter(None, parts))
+    return clean("\n\n".join(filter(None, parts)))

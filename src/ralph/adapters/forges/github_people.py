@@ -10,11 +10,12 @@ from ralph.adapters.forges.problems import Missing, Unseen
 from ralph.adapters.forges.shape import Shape
 from ralph.domain.delivery.facts import Remark, RemarkKind, Review, Verdict
 from ralph.domain.delivery.texts import is_own
+from ralph.domain.text.safe_text import clean, clean_line
 
 TRUST_SECONDS = 600.0
 """How long a person's rights are believed: they may be taken away while a pull request waits."""
 _KNOWN = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
-_SURELY = frozenset({"OWNER", "COLLABORATOR"})
+_SURELY = frozenset({"OWNER"})
 _MAY_WRITE = frozenset({"write", "maintain", "admin"})
 _VERDICTS = {"APPROVED": Verdict.APPROVED, "CHANGES_REQUESTED": Verdict.OBJECTS}
 _NOT_SAID = frozenset({"PENDING", "DISMISSED"})
@@ -103,10 +104,10 @@ def remark_of(said: Said, *, is_trusted: bool) -> Remark:
         id=remark_id("review" if is_review else said.kind.value, found["id"].number),
         kind=said.kind,
         author=found["user"]["login"].text or "ghost",
-        text=found["body"].text,
+        text=clean(found["body"].text),
         is_trusted=is_trusted,
         at=found["submitted_at"].moment or found["created_at"].moment,
-        path=found["path"].text,
+        path=clean_line(found["path"].text),
         line=found["line"].number or found["original_line"].number or None,
         thread=remark_id(RemarkKind.THREAD.value, root) if root else "",
         url=found["html_url"].text,

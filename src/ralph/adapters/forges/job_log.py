@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ralph.adapters.forges.shape import Shape, moment_of
 from ralph.domain.text.excerpt import Keep, truncate
-from ralph.domain.text.safe_text import clean
+from ralph.domain.text.safe_text import clean, clean_line
 
 MOST_CHARS = 400_000
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z ?")
@@ -33,7 +33,7 @@ def failed_step(job: Shape) -> Step | None:
     if not bad:
         return None
     step = bad[0]
-    return Step(step["name"].text, step["started_at"].moment, step["completed_at"].moment)
+    return Step(clean_line(step["name"].text), step["started_at"].moment, step["completed_at"].moment)
 
 
 def cut_log(text: str, step: Step | None) -> str:

@@ -22,7 +22,7 @@ OPEN_RUNS = """SELECT id, root, pid, process_started, boot_id, host FROM runs
     WHERE outcome IS NULL AND pid <> 0 AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC"""
 PROMPTED_RUNS = """SELECT id, root, outcome FROM runs
-    WHERE profile IN ('basic', 'promise', 'supervised') AND id <> ? AND parent_id NOT IN (SELECT id FROM runs)
+    WHERE profile IN ('basic', 'promise', 'supervised', 'shipped') AND id <> ? AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC, id DESC"""
 RUNS = """SELECT id, root, outcome FROM runs WHERE id <> ? AND parent_id NOT IN (SELECT id FROM runs)
     ORDER BY started_at DESC, id DESC"""

@@ -19,6 +19,7 @@ _AWAY = (
     "failed to connect", "no route to host", "rpc failed", "http 429",
 )  # fmt: skip
 """What git and ssh print when nobody answers, in lower case."""
+_SIGNS = (("remote: error", "remote: fatal"), ("!", "remote:", "error:", "fatal:", "ERROR"))
 _LEASE = (
     "stale info",
     "fetch first",
@@ -170,13 +171,12 @@ def _require_reached(ran: Ran) -> None:
 
 
 def _last_line(ran: Ran) -> str:
-    """What went wrong, without the address, which may hold a password."""
-    lines = [line for line in f"{ran.out}\n{ran.err}".splitlines() if line.strip()]
-    wanted = [
-        line for line in lines if line.lstrip().startswith(("!", "remote:", "error:", "fatal:", "ERROR"))
-    ]
-    found = clean_line((wanted or lines or [f"exit code {ran.code}"])[-1 if not wanted else 0].strip())
-    return _without_login(found)
+    """What went wrong, without the address, which may hold a password. The remote's own words say most."""
+    lines = [line.strip() for line in f"{ran.out}\n{ran.err}".splitlines() if line.strip()]
+    for signs in _SIGNS:
+        if found := next((line for line in lines if line.startswith(signs)), ""):
+            return _without_login(clean_line(found.removeprefix("remote: ")))
+    return _without_login(clean_line((lines or [f"exit code {ran.code}"])[-1]))
 
 
 def _without_login(text: str) -> str:

@@ -106,6 +106,8 @@ def _judge(facts: Facts, checks: Sequence[CheckStanding]) -> Step:
     if again := _standing_in(checks, Standing.TRANSIENT, Standing.FLAKY):
         return Rerun(_why_again(again), again)
     if failed := _standing_in(checks, Standing.FAILED):
+        if (repaired := _repaired(facts, failed)) is not None:
+            return repaired
         if facts.tried.is_futile:
             return _futile(failed, facts.tried.reruns)
         return Fix(f"failed: {_list([check.name for check in failed])}", checks=failed)
@@ -187,6 +189,14 @@ def _stubborn(checks: Sequence[CheckStanding]) -> Step:
         return Fix(f"timed out twice: {_list([check.name for check in hung])}", checks=hung)
     words = ", ".join(f"{check.name} ({check.run.state})" for check in checks if check.run)
     return Ask(f"did not get to a result twice: {words}", "look at it there, then `ralph resume`")
+
+
+def _repaired(facts: Facts, failed: Iterable[CheckStanding]) -> Update | None:
+    """What failed on the base as well, and does not any more, may be repaired by the base: that costs no session."""
+    names = [check.name for check in failed if check.name in facts.tried.on_base]
+    if not names or not facts.has_moved or facts.tried.updates:
+        return None
+    return Update(f"{_list(names)} does not fail on {facts.pull.base} any more")
 
 
 def _futile(checks: tuple[CheckStanding, ...], reruns: frozenset[str]) -> Step:

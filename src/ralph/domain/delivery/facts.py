@@ -131,6 +131,7 @@ class Tried:
     answered: frozenset[str] = frozenset()  # ids of remarks
     updates: int = 0  # times that the base was merged into the branch, since a session worked on it
     is_merging: bool = False  # the forge was told to merge this head, and does so when its own rules hold
+    on_base: frozenset[str] = frozenset()  # checks that failed on the base as well, when they were looked at
     is_futile: bool = False  # a session was accepted that found nothing to change at the current head
 
 

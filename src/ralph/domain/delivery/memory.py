@@ -40,8 +40,10 @@ class Delivered:
     reruns: tuple[str, ...] = ()
     rerunning: tuple[CheckRun, ...] = ()
     flaky: tuple[str, ...] = ()
+    on_base: tuple[str, ...] = ()  # checks that failed on the base as well
     told: str = ""  # to the session that works, or worked, on it
     handed: str = ""
+    handed_by: str = ""  # the run that did so: what it compares a session's work with, no other has
     asked: tuple[Remark, ...] = ()  # what that session is to answer
     answering: tuple[Answer, ...] = ()
     answered: tuple[str, ...] = ()
@@ -64,7 +66,11 @@ class Delivered:
         return replace(self, pushing="", pushed=commit, earlier=earlier[-MOST_EARLIER:])
 
     def begin_rerun(self, runs: tuple[CheckRun, ...], flaky: tuple[str, ...]) -> Delivered:
-        return replace(self, rerunning=runs, flaky=tuple(dict.fromkeys((*self.flaky, *flaky))))
+        """What is flaky belongs into the receipt, whatever the next run says."""
+        known = tuple(dict.fromkeys((*self.flaky, *flaky)))
+        return replace(
+            self, rerunning=runs, flaky=known, is_announced=self.is_announced and known == self.flaky
+        )
 
     def end_rerun(self, commit: str, names: tuple[str, ...]) -> Delivered:
         before = self.reruns if self.rerun_on == commit else ()
@@ -74,7 +80,9 @@ class Delivered:
 
     def hand_over(self, told: str, asked: tuple[Remark, ...], tip: str) -> Delivered:
         """``tip`` empty: whoever gets it answers for what becomes of it, and says when it is accepted."""
-        return replace(self, told=told, asked=asked, handed=(self.handed or tip) if tip else "")
+        return replace(
+            self, told=told, asked=asked, handed=(self.handed or tip) if tip else "", handed_by=self.run_id
+        )
 
     def fix(self, commit: str) -> Delivered:
         """A session worked on it and was accepted; ``commit`` is what it left."""
@@ -87,6 +95,7 @@ class Delivered:
             fixes=self.fixes + (not is_futile),
             futile=commit if is_futile else "",
             updates=self.updates if is_futile else 0,
+            on_base=(),
             told="",
             handed="",
             asked=(),
@@ -105,6 +114,7 @@ class Delivered:
             proofs=self.proofs,
             told=self.told if self.handed else "",
             handed=self.handed,
+            handed_by=self.handed_by,
         )
 
     def tried(self, head: str) -> Tried:
@@ -113,5 +123,6 @@ class Delivered:
             answered=frozenset((*self.answered, *(answer.remark.id for answer in self.answering))),
             updates=self.updates,
             is_merging=self.merging == head,
+            on_base=frozenset(self.on_base),
             is_futile=self.futile == head,
         )

@@ -13,6 +13,7 @@ from typing import assert_never
 from ralph.domain.delivery import pace
 from ralph.domain.delivery.deliver import Ask, Done, Fix, Merge, Rerun, Step, Update, Wait, deliver
 from ralph.domain.delivery.facts import Facts, Policy, PullRequest, PullState, Remark, Required
+from ralph.domain.delivery.memory import Delivered
 from ralph.domain.delivery.progress import Asking, Ended, Fixing, Progress, Waiting
 from ralph.domain.delivery.receipt import Proof, Receipt, receipt_section, with_receipt
 from ralph.domain.delivery.seen import SeenCheck
@@ -87,7 +88,7 @@ class Delivery:
     _pulse: str = field(default="", init=False)
     _looked: float = field(default=float("-inf"), init=False)
     _rules: tuple[float, Required] = field(default=(float("-inf"), Required()), init=False)
-    _is_new_run: bool = field(default=False, init=False)
+    _before: int = field(default=0, init=False)  # the number that an earlier run left
 
     async def advance(self) -> Progress:
         """Everything that can be done now, and what is next. Raises ForgeRefused and GitFailed."""
@@ -103,7 +104,7 @@ class Delivery:
     def begin(self, run_id: str) -> None:
         """From now on this run delivers it."""
         delivered = self.memory.load()
-        self._is_new_run = delivered.run_id != run_id
+        self._before = delivered.number if delivered.run_id != run_id else 0
         self.memory.save(replace(delivered, run_id=run_id))
 
     @property
@@ -182,9 +183,9 @@ class Delivery:
         """The number means another one: of another repository, or one that is over, and a new run brings new work."""
         if pull.url != self.memory.load().url:
             return True
-        is_new_run, self._is_new_run = self._is_new_run, False
+        is_left, self._before = self._before == pull.number, 0
         is_over = pull.state is not PullState.OPEN
-        return is_new_run and is_over and not await self.branch.precedes(await self.branch.tip(), pull.head)
+        return is_left and is_over and not await self.branch.precedes(await self.branch.tip(), pull.head)
 
     async def _take_base(self) -> None:
         """What the base has brought is nobody's change: also if ralph was killed before it could say so."""
@@ -198,15 +199,29 @@ class Delivery:
         return bool(handed) and await self.branch.tip() != handed
 
     async def _again(self, pull: PullRequest | None) -> Progress | None:
-        """Nothing of that is pushed: another session must bring it to an end, unless it is no longer needed."""
+        """Nothing of that is pushed: another session must bring it to an end, unless it is no longer needed. One of the run
+        that began it: what the session may not change is compared with how that run found it."""
+        delivered = self.memory.load()
         if pull is None:
-            return self._told_again("it was not accepted")
+            is_own = delivered.handed_by == delivered.run_id
+            return self._told_again("it was not accepted") if is_own else self._unjudged(delivered)
         facts = await self._look(pull.number)
         step = deliver(facts)
         self._tell(facts, step)
+        if isinstance(step, Fix | Update) and delivered.handed_by != delivered.run_id:
+            return self._unjudged(delivered)
         if isinstance(step, Update) or (isinstance(step, Fix) and step.is_conflict):
             return self._told_again(step.reason)
         return await self._do(step, facts)
+
+    def _unjudged(self, delivered: Delivered) -> Asking:
+        name, since = self.branch.name, delivered.handed[:12]
+        reason = f"{name} has commits since {since} of a session that was not accepted"
+        hint = (
+            f"`ralph resume {delivered.handed_by}` lets a session finish it; `git reset --keep {since}` drops them;"
+            " `git switch -c NAME` makes them a branch of your own, which you can ship"
+        )
+        return Asking(reason, hint)
 
     def _told_again(self, reason: str) -> Fixing:
         delivered = self.memory.load()
@@ -361,7 +376,7 @@ class Delivery:
             self.memory.save(delivered)
         tip = await self.forge.tip(pull.base)
         opinions = await self.forge.opinions(number)
-        return Facts(
+        facts = Facts(
             pull=pull,
             ours=delivered.pushed,
             earlier=frozenset(delivered.earlier),
@@ -374,6 +389,10 @@ class Delivery:
             policy=self.order.policy,
             tried=delivered.tried(pull.head),
         )
+        on_base = tuple(check.name for check in checks_of(facts) if check.standing is Standing.ON_BASE)
+        if on_base and on_base != delivered.on_base:
+            self.memory.save(replace(delivered, on_base=on_base))
+        return facts
 
     async def _required(self, base: str) -> Required:
         at, known = self._rules

@@ -95,8 +95,9 @@ class DeliveredWork:
 
     async def _begin(self) -> None:
         """What was accepted is a commit from here on, and the run's further sessions are about the pull request."""
-        await self._delivery.branch.commit_left(self._delivery.order.purpose.title or "Accepted work")
-        await self._rebase()
+        if not isinstance(self._work, NoWork) and not self._delivery.memory.load().handed:
+            await self._delivery.branch.commit_left(self._delivery.order.purpose.title or "Accepted work")
+            await self._rebase()
         self._delivery.begin(self._run_id)
 
     def _wait(self, waiting: Waiting) -> Offer:
@@ -109,9 +110,10 @@ class DeliveredWork:
             return Blocked(
                 waiting.reason, f"{CONTINUE} when that has happened; `ralph ship --watch` waits for it"
             )
-        if now - self._waits[1] >= self._patience:
+        left = self._waits[1] + self._patience - now
+        if left <= 0:
             return Blocked(waiting.reason, f"{CONTINUE}; `ralph ship --watch` waits for as long as it takes")
-        return Pending(waiting.reason, waiting.seconds)
+        return Pending(waiting.reason, min(waiting.seconds, left))
 
 
 def proofs_of(evidence: Evidence) -> tuple[Proof, ...]:

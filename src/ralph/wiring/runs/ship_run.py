@@ -7,11 +7,13 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from ralph.adapters.git import Git
 from ralph.adapters.storage.deliveries import branch_of_run
 from ralph.config.loading import Loaded
 from ralph.config.root import Root, git_top
+from ralph.domain.delivery.facts import PullRequest, PullState
 from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.delivery.texts import Purpose
 from ralph.domain.loop.profile import Profile
@@ -19,14 +21,23 @@ from ralph.engine.delivery.work import NoWork
 from ralph.errors import ConfigError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
-from ralph.wiring.delivery import Port, check_out, deliver_after, delivery_demands, open_port, require_clean
+from ralph.wiring.delivery import (
+    Port,
+    at_the_start,
+    check_out,
+    deliver_after,
+    delivery_demands,
+    open_port,
+    require_clean,
+)
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.proof import prompt_layers
 from ralph.wiring.requirements import guardrails_of, require_runnable
 
-_NUMBER = re.compile(r"#?(\d+)|https?://\S+/(?:pull|pulls|merge_requests)/(\d+)/?")
+_NUMBER = re.compile(r"#?(\d{1,18})|https?://([^/\s]+)/(\S+?)/(?:pull|pulls)/(\d{1,18})(?:[/?#]\S*)?")
+"""A pull request by its number, or by its address: host, repository, number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,8 @@ class ShipComposition:
     @asynccontextmanager
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         port = await open_port(kit, base=self.base)
-        port, branch = await self._take_branch(kit, port)
+        with at_the_start(kit):
+            port, branch = await self._take_branch(kit, port)
         proof = await prompt_layers(kit)
         guardrails = kit.guardrails()
         composed = Composed(
@@ -93,19 +105,47 @@ class ShipComposition:
             raise UsageError(
                 message, hint="name a branch: `ralph ship BRANCH`, or make one: `git switch -c NAME`"
             )
-        number = _NUMBER.fullmatch(wanted)
-        if number is not None and not await git.commit_of(f"refs/heads/{wanted}"):
-            pull = await port.forge.pull(int(number[1] or number[2]))
+        found = _NUMBER.fullmatch(wanted)
+        if found is not None and not await git.commit_of(f"refs/heads/{wanted}"):
+            pull = await _pull_of(port, found, is_new=not kit.launch.resumes)
             port, wanted = replace(port, base=self.base or pull.base), pull.branch
             await _bring(git, port, wanted)
         if wanted in (port.base, port.repository.default_branch):
             message = f"{wanted} is what pull requests are for: it is not pushed to"
             raise UsageError(message, hint="put the work on a branch of its own: `git switch -c NAME`")
+        if wanted == current and not await git.commit_of("HEAD"):
+            message = f"{wanted} has no commit yet, so there is nothing to ship"
+            raise UsageError(message, hint="commit your work first")
         branch = await check_out(git, current, wanted)
-        if not kit.launch.resumes:
+        if not known:  # also if it is resumed, but had not begun
             await require_clean(git)
             await _require_commits(git, port, branch)
         return port, branch
+
+
+async def _pull_of(port: Port, found: re.Match[str], *, is_new: bool) -> PullRequest:
+    """The pull request that was named, if its branch can be pushed to. ``is_new``: nobody waits for how it ends."""
+    number, repository = int(found[1] or found[4]), port.repository
+    if found[3] and (found[3].lower() != repository.name.lower() or not _is_at(repository.url, found[2])):
+        message = f"{found[0]} is not a pull request of {repository.name}"
+        raise UsageError(message, hint="start ralph in the repository that it belongs to")
+    pull = await port.forge.pull(number)
+    if pull.state is not PullState.OPEN and is_new:
+        by = f" by {pull.by}" if pull.by else ""
+        message = f"#{number} was {pull.state}{by}"
+        raise UsageError(message, hint=f"`ralph ship {pull.branch}` makes another one of what is new there")
+    own = await port.forge.find(pull.branch)
+    if pull.state is PullState.OPEN and (own is None or own.number != number):
+        message = f"#{number} comes from a fork"
+        raise UsageError(
+            message, hint="ralph pushes to the remote's own branches only: fetch it and ship your own branch"
+        )
+    return pull
+
+
+def _is_at(url: str, host: str) -> bool:
+    """Whether the repository is there; if it does not say where it is, nothing speaks against it."""
+    return not url or (urlsplit(url).netloc or "").lower() == host.lower()
 
 
 async def _bring(git: Git, port: Port, branch: str) -> None:
@@ -117,16 +157,17 @@ async def _bring(git: Git, port: Port, branch: str) -> None:
         *arguments, f"refs/heads/{branch}:refs/heads/{branch}", is_remote=True, configuration=port.login
     )
     if not ran.ok:
-        message = f"the branch {branch} of the pull request is not on the remote: is it from a fork?"
-        raise UsageError(
-            message, hint="ralph pushes to the remote's own branches only: fetch it and ship your own branch"
-        )
+        message = f"the branch {branch} of the pull request is not on the remote"
+        raise UsageError(message, hint="is it the remote that the pull request is in? See `git remote -v`")
 
 
 async def _require_commits(git: Git, port: Port, branch: str) -> None:
-    """Compared with the base as it was fetched last, here or by the user."""
+    """Compared with the base as the remote has it now."""
     from ralph.adapters.workspace.delivered_branch import DeliveredBranch
 
+    if not await port.forge.tip(port.base):
+        message = f"{port.repository.name} has no branch {port.base} to merge into"
+        raise UsageError(message, hint="name another with --base, or in pullRequest.base")
     there = DeliveredBranch(git, branch, address=port.address, outside=port.outside, options=port.login)
     if not await there.is_new_to(await there.fetch(port.base)):
         message = f"there is nothing to ship: {port.base} has every commit of {branch}"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.adapters.forges.github import GitHub
+from ralph.adapters.forges.github import CALLS_OF_A_LOOK, PULSE_SECONDS, GitHub
 from ralph.adapters.forges.github_facts import state_of
 from ralph.adapters.forges.transport import Answer, Request
 from ralph.domain.delivery.facts import (
@@ -61,7 +61,7 @@ def run(asked: Any) -> Any:
 def test_it_is_a_forge() -> None:
     forge: Forge = table({})[0]
 
-    assert forge.look_cost == pytest.approx(0.03)
+    assert forge.look_cost == pytest.approx(CALLS_OF_A_LOOK * FakeTransport.cost)
 
 
 # --- checks ---
@@ -242,7 +242,7 @@ def opinions(
         ("a", "MEMBER", "read", False),
         ("a", "COLLABORATOR", "none", False),
         ("a", "COLLABORATOR", refusal(404, "not a user"), False),
-        ("a", "COLLABORATOR", refusal(403, "no push access"), True),
+        ("a", "COLLABORATOR", refusal(403, "no push access"), False),
         ("a", "OWNER", refusal(403, "no push access"), True),
         ("a", "MEMBER", refusal(403, "no push access"), False),
         ("a", "CONTRIBUTOR", "admin", False),
@@ -693,20 +693,27 @@ def test_a_pulse_is_two_requests_for_all() -> None:
     runs = [{"id": 1, "head_sha": HEAD, "status": "in_progress", "conclusion": None, "updated_at": "x"}]
     done = [{**runs[0], "status": "completed", "conclusion": "failure"}]
     pulls = [PULL, {**PULL, "number": 8, "head": {**PULL["head"], "sha": "f" * 40}}]
-    forge, transport = table(
+    transport = FakeTransport(
         {
             "GET pulls": pulls,
             "GET actions/runs": Answers([{"workflow_runs": each} for each in (runs, runs, done)]),
         }
     )
+    at = [1_000.0]
+    forge = GitHub(transport, "o", "r", now=lambda: at[0])
 
-    first, second, third = (run(forge.pulse()) for _ in range(3))
+    def felt() -> Any:
+        at[0] += PULSE_SECONDS
+        return run(forge.pulse())
+
+    first, second, third = (felt() for _ in range(3))
 
     assert first == second
     assert set(first) == {7, 8}
     assert third[7] != first[7]
     assert third[8] == first[8]
-    assert len(transport.asked) == 6
+    assert run(forge.pulse()) == third
+    assert len(transport.asked) == 6, "and whoever comes soon after gets the same"
 
 
 def test_a_pulse_without_actions() -> None:

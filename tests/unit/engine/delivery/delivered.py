@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.delivery.memory_forge import MemoryForge
+
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.delivered_branch import DeliveredBranch
@@ -19,7 +21,6 @@ from ralph.domain.delivery.receipt import Proof
 from ralph.engine.delivery.delivery import Delivery, Order
 from ralph.engine.delivery.ports import Proven
 from ralph.testing.fake_clock import FakeClock
-from tests.delivery.memory_forge import MemoryForge
 
 T = TypeVar("T")
 PROOF = Proof("make test")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from tests.delivery.memory_forge import MemoryForge, commit_named
 
 from ralph.domain.delivery.facts import MergeMethod, Policy, PullState
-from ralph.domain.delivery.progress import Asking, Ended, Fixing
+from ralph.domain.delivery.progress import Asking, Ended, Fixing, Waiting
 from ralph.engine.delivery.delivery import Delivery, Order
 from ralph.engine.delivery.ports import Proven, PushRefused
 from ralph.testing.fake_clock import FakeClock
-from tests.delivery.memory_forge import MemoryForge, commit_named
 
 from .delivered import PROOF, Memory
 
@@ -197,6 +197,8 @@ class World:
             match progress:
                 case Ended() | Asking():
                     return progress
+                case Waiting():
+                    pass
                 case Fixing():
                     delivery.hand_over(progress, tip=self.branch.local)
                     self.sessions += 1
