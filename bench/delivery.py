@@ -29,7 +29,8 @@ from ralph.domain.delivery.deliver import deliver
 from ralph.domain.delivery.facts import CheckRun, CheckState, Facts, PullRequest, PullState
 from ralph.domain.delivery.memory import Delivered
 from ralph.domain.delivery.progress import Waiting
-from ralph.engine.delivery.delivery import Delivery, Order
+from ralph.engine.delivery.delivery import Delivery
+from ralph.engine.delivery.order import Order
 from ralph.engine.delivery.ports import Proven
 
 CHECKS = 500

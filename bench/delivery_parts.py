@@ -72,6 +72,9 @@ class StillBranch:
     async def merge(self, commit: str, *, message: str) -> Sequence[str]:
         return ()
 
+    async def abort_merge(self) -> None:
+        """There is none."""
+
     async def subjects(self, since: str) -> Sequence[str]:
         return ()
 

@@ -25,10 +25,6 @@ PAGE: Mapping[str, Any] = {"status": 200, "body": "<html>log in to the hotel's n
 CLOSED: Mapping[str, Any] = {"close": True}
 BUSY: Mapping[str, Any] = {"status": 403, "body": {"message": "You have exceeded a secondary rate limit"}}
 
-NOT_TOLD = pytest.mark.xfail(
-    strict=True, reason="engine: item 4, a forge that is away on the way is not told"
-)
-
 
 @pytest.fixture(params=["gh", "https"])
 def project(request: pytest.FixtureRequest, forge: Forge, tmp_path: Path) -> ShipProject:
@@ -98,7 +94,6 @@ def test_a_slow_forge_is_as_good_as_a_quick_one(project: ShipProject, forge: For
 # --- on the way ---
 
 
-@NOT_TOLD
 @pytest.mark.parametrize(
     ("match", "wrong", "words"),
     [
@@ -182,7 +177,6 @@ def test_a_rerun_whose_answer_was_lost_is_not_asked_for_again(quick: ShipProject
     assert len(forge.checks(quick.tip, every=True)) == 2, "run again once"
 
 
-@NOT_TOLD
 @pytest.mark.parametrize("is_primary", [True, False], ids=["primary", "secondary"])
 def test_a_limit_on_the_way_is_obeyed_and_then_it_continues(
     quick: ShipProject, forge: Forge, is_primary: bool

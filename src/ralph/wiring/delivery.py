@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ralph.domain.delivery.texts import Purpose
     from ralph.domain.loop.assignment import Assignment
     from ralph.domain.trust.demand import Demand
-    from ralph.engine.delivery.delivery import Delivery, Order
+    from ralph.engine.delivery.delivery import Delivery
+    from ralph.engine.delivery.order import Order
     from ralph.engine.delivery.ports import Forge, Proven, Repository
     from ralph.engine.ports import Check, ProcessRunner
     from ralph.wiring.kit import Kit
@@ -166,7 +167,7 @@ def policy_of(settings: Settings) -> Policy:
 def order_of(
     kit: Kit, port: Port, purpose: Purpose, receipt: Callable[[], Receipt], *, base: str = ""
 ) -> Order:
-    from ralph.engine.delivery.delivery import Order
+    from ralph.engine.delivery.order import Order
 
     settings = kit.launch.settings
     own = settings.pull_request

@@ -119,7 +119,16 @@ def definition(task: Task) -> dict[str, Any]:
     data = task.to_dict()
     spec = task.completion_spec
     entry: dict[str, Any] = {"id": task.id}
-    for key in ("spec_id", "title", "description", "priority", "dependencies", "assignee", "base", "metadata"):
+    for key in (
+        "spec_id",
+        "title",
+        "description",
+        "priority",
+        "dependencies",
+        "assignee",
+        "base",
+        "metadata",
+    ):
         if data[key] not in ("", [], {}):
             entry[key] = data[key]
     if budget := {name: limit for name, limit in data["budget"].items() if limit is not None}:

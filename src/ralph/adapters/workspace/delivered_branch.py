@@ -145,6 +145,9 @@ class DeliveredBranch:
             message, hint=IDENTITY if "tell me who you are" in ran.why.lower() else "merge it by hand"
         )
 
+    async def abort_merge(self) -> None:
+        await self._git.must("merge", "--abort")
+
     async def subjects(self, since: str) -> Sequence[str]:
         arguments = ("log", "--no-merges", "--reverse", "--format=%s", f"--max-count={MOST_SUBJECTS}")
         ran = await self._git.must(*arguments, f"{since}..refs/heads/{self._name}", "--")

@@ -12,63 +12,36 @@ from typing import assert_never
 
 from ralph.domain.delivery import pace
 from ralph.domain.delivery.deliver import Ask, Done, Fix, Merge, Rerun, Step, Update, Wait, deliver
-from ralph.domain.delivery.facts import Facts, Policy, PullRequest, PullState, Remark, Required
+from ralph.domain.delivery.facts import Facts, PullRequest, PullState, Remark
 from ralph.domain.delivery.memory import Delivered
 from ralph.domain.delivery.progress import Asking, Ended, Fixing, Progress, Waiting
-from ralph.domain.delivery.receipt import Proof, Receipt, receipt_section, with_receipt
-from ralph.domain.delivery.seen import SeenCheck
-from ralph.domain.delivery.standing import Standing, begun_again, checks_of
-from ralph.domain.delivery.texts import (
-    FailureLog,
-    Purpose,
-    answer_text,
-    body_of,
-    fix_objective,
-    proof_objective,
-    title_of,
-)
-from ralph.domain.loop.events import PullRequestSeen, Warned
-from ralph.engine.delivery.ports import Branch, DeliveryMemory, Forge, NewPullRequest, Proven
+from ralph.domain.delivery.receipt import Proof
+from ralph.domain.delivery.standing import Standing
+from ralph.domain.delivery.texts import FailureLog, fix_objective
+from ralph.domain.loop.events import Warned
+from ralph.domain.proof.protection import is_ci
+from ralph.domain.text.figures import whole_duration
+from ralph.engine.delivery.departure import Departure
+from ralph.engine.delivery.lookout import Lookout
+from ralph.engine.delivery.order import PUT_AWAY, Order, Prove, some_of
+from ralph.engine.delivery.ports import Branch, DeliveryMemory, Forge
 from ralph.engine.ports import Clock, Publish
 from ralph.errors import ForgeAway, ForgeRefused
 
 MOST_STEPS = 20
 """Of ralph's own in a row, without a look at what came of them."""
-RULES_KEPT = 300.0
-"""Seconds for which the base's rules are not asked for again."""
 MOST_LOGS = 5
 """Failed checks whose logs one session gets."""
-
-MOST_FILES = 3
-PUT_AWAY = "commit them or put them away (git stash -u), then `ralph resume`"
-
-Prove = Callable[[str], Awaitable[Proven]]
-"""Runs what must pass before a commit is pushed."""
 
 
 async def nothing_to_rebase() -> None:
     """Nobody compares anything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What is wanted. ``receipt``: what the work took so far, for the text of the pull request."""
-
-    base: str
-    purpose: Purpose = Purpose()
-    policy: Policy = Policy()
-    is_draft: bool = False
-    labels: tuple[str, ...] = ()
-    reviewers: tuple[str, ...] = ()
-    assignees: tuple[str, ...] = ()
-    most_chars: int = 5000
-    receipt: Callable[[], Receipt] = Receipt
-
-
 @dataclass(slots=True, kw_only=True)
 class Delivery:
     """``others``: how many deliveries this process looks after; ``redact`` takes secrets out of what is sent. ``rebase``: what
-    the base brought into the tree is what later sessions are compared with."""
+    the base brought into the tree is what later sessions are compared with. ``is_protected``: files that no session may change."""
 
     forge: Forge
     branch: Branch
@@ -80,32 +53,54 @@ class Delivery:
     redact: Callable[[str], str] = str
     others: Callable[[], int] = lambda: 1
     rebase: Callable[[], Awaitable[None]] = nothing_to_rebase
+    is_protected: Callable[[str], bool] = is_ci
 
-    _told: PullRequestSeen | None = field(default=None, init=False)
-    _waiting: Waiting | None = field(default=None, init=False)
-    _unchanged: int = field(default=0, init=False)
-    _away: int = field(default=0, init=False)
-    _pulse: str = field(default="", init=False)
-    _looked: float = field(default=float("-inf"), init=False)
-    _rules: tuple[float, Required] = field(default=(float("-inf"), Required()), init=False)
-    _before: int = field(default=0, init=False)  # the number that an earlier run left
+    _departure: Departure = field(init=False)
+    _lookout: Lookout = field(init=False)
+    _away: tuple[int, str] = field(default=(0, ""), init=False)  # how often in a row, and what was told of it
+
+    def __post_init__(self) -> None:
+        self._departure = Departure(
+            forge=self.forge,
+            branch=self.branch,
+            memory=self.memory,
+            order=self.order,
+            prove=lambda commit: self.prove(commit),
+            publish=self.publish,
+            redact=self.redact,
+        )
+        self._lookout = Lookout(
+            forge=self.forge,
+            branch=self.branch,
+            memory=self.memory,
+            policy=self.order.policy,
+            publish=self.publish,
+            clock=self.clock,
+            others=lambda: self.others(),
+        )
 
     async def advance(self) -> Progress:
         """Everything that can be done now, and what is next. Raises ForgeRefused and GitFailed."""
         try:
             progress = await self._advance()
         except ForgeAway as error:
-            self._away += 1
-            delay = pace.AWAY.delay(self._away) if error.after is None else error.after
-            return Waiting(error.message, max(1.0, delay))
-        self._away = 0
+            return self._wait_for_forge(error)
+        self._away = (0, "")
         return progress
+
+    def _wait_for_forge(self, error: ForgeAway) -> Waiting:
+        times, told = self._away
+        self._away = (times + 1, error.message)
+        seconds = max(1.0, pace.AWAY.delay(times + 1) if error.after is None else error.after)
+        if error.message != told:
+            self.publish(
+                Warned(f"{error.message}; ralph tries again in {whole_duration(seconds)}, and so on")
+            )
+        return Waiting(error.message, seconds)
 
     def begin(self, run_id: str) -> None:
         """From now on this run delivers it."""
-        delivered = self.memory.load()
-        self._before = delivered.number if delivered.run_id != run_id else 0
-        self.memory.save(replace(delivered, run_id=run_id))
+        self._departure.begin(run_id)
 
     @property
     def pushed(self) -> str:
@@ -138,54 +133,40 @@ class Delivery:
 
     async def _step(self) -> Progress | None:
         """None: something was done, and there may be more to do."""
-        if (quiet := await self._quiet()) is not None:
-            return quiet
+        if (resting := await self._lookout.rest()) is not None:
+            return resting
         await self._take_base()
-        pull = await self._known_pull()
-        if pull is None and not await self._is_new():
+        pull = await self._departure.known_pull()
+        if pull is None and not await self._departure.is_new():
             return Ended(
                 f"there is nothing to deliver: {self.order.base} has every commit of {self.branch.name}"
             )
         if await self._is_unaccepted():
             return await self._again(pull)
         if pull is None or pull.state is PullState.OPEN:
-            if (hindered := await self._prove() or await self._push()) is not None:
-                return hindered
-            pull = pull or await self._open()
-            await self._describe(pull)
-            await self._answer(pull)
-        facts = await self._look(pull.number)
+            found = await self._depart(pull)
+            if not isinstance(found, PullRequest):
+                return found
+            pull = found
+        return await self._look_and_do(pull)
+
+    async def _depart(self, pull: PullRequest | None) -> PullRequest | Fixing | Asking:
+        """The pull request, with everything that is here and may be there."""
+        departure, before = self._departure, self.pushed
+        if (hindered := await departure.prove_tip() or await departure.push(pull)) is not None:
+            return hindered
+        if self.pushed != before:
+            self._lookout.stir()
+        pull = pull or await departure.open()
+        await departure.describe(pull)
+        await departure.answer(pull)
+        return pull
+
+    async def _look_and_do(self, pull: PullRequest) -> Progress | None:
+        facts = await self._lookout.look(pull.number)
         step = deliver(facts)
-        self._tell(facts, step)
+        self._lookout.tell(facts, step)
         return await self._do(step, facts)
-
-    # --- before there is anything to look at ---
-
-    async def _known_pull(self) -> PullRequest | None:
-        """The one that is on record; else the one that is open for this branch, whoever opened it, or that took this very
-        commit."""
-        delivered = self.memory.load()
-        if delivered.number:
-            pull = await self.forge.pull(delivered.number)
-            if not await self._is_another(pull):
-                return pull
-            delivered = delivered.forget_pull()
-            self.memory.save(delivered)
-        found = await self.forge.find(self.branch.name)
-        if found is None or (found.state is not PullState.OPEN and found.head != await self.branch.tip()):
-            return None
-        if found.state is PullState.OPEN and delivered.is_opening:
-            return None  # ``_open`` finds it too, and completes it
-        self.memory.save(replace(delivered, number=found.number, url=found.url))
-        return found
-
-    async def _is_another(self, pull: PullRequest) -> bool:
-        """The number means another one: of another repository, or one that is over, and a new run brings new work."""
-        if pull.url != self.memory.load().url:
-            return True
-        is_left, self._before = self._before == pull.number, 0
-        is_over = pull.state is not PullState.OPEN
-        return is_left and is_over and not await self.branch.precedes(await self.branch.tip(), pull.head)
 
     async def _take_base(self) -> None:
         """What the base has brought is nobody's change: also if ralph was killed before it could say so."""
@@ -205,9 +186,9 @@ class Delivery:
         if pull is None:
             is_own = delivered.handed_by == delivered.run_id
             return self._told_again("it was not accepted") if is_own else self._unjudged(delivered)
-        facts = await self._look(pull.number)
+        facts = await self._lookout.look(pull.number)
         step = deliver(facts)
-        self._tell(facts, step)
+        self._lookout.tell(facts, step)
         if isinstance(step, Fix | Update) and delivered.handed_by != delivered.run_id:
             return self._unjudged(delivered)
         if isinstance(step, Update) or (isinstance(step, Fix) and step.is_conflict):
@@ -227,201 +208,12 @@ class Delivery:
         delivered = self.memory.load()
         return Fixing(reason, delivered.told, delivered.asked)
 
-    async def _is_new(self) -> bool:
-        return await self.branch.is_new_to(await self.branch.fetch(self.order.base))
-
-    async def _prove(self) -> Fixing | Asking | None:
-        tip, delivered = await self.branch.tip(), self.memory.load()
-        if delivered.proven == tip:
-            return None
-        if edited := await self.branch.edited():
-            if delivered.told:
-                return self._told_again("it was not accepted")
-            why = f"files here are not committed, so the commit cannot be proven: {_some(edited)}"
-            return Asking(why, PUT_AWAY)
-        proven = await self.prove(tip)
-        if proven.passed:
-            is_fixed = delivered.told and not delivered.handed and tip != delivered.pushed
-            self.memory.save((delivered.fix(tip) if is_fixed else delivered).prove(tip, proven.proofs))
-            return None
-        attempt = delivered.fixes + 1
-        told = proof_objective(branch=self.branch.name, told=proven.told, attempt=attempt)
-        return Fixing(proven.reason, self.redact(told))
-
-    async def _push(self) -> Asking | None:
-        """Only over what ralph pushed itself, or where nothing of anybody's is lost."""
-        tip, name, delivered = await self.branch.tip(), self.branch.name, self.memory.load()
-        remote = await self.branch.remote_tip()
-        if remote == tip:
-            if delivered.pushed != tip:
-                self.memory.save(delivered.end_push(tip))
-            return None
-        if not remote and delivered.pushed:
-            hint = f"`git push -u <remote> {name}` brings it back, then `ralph resume`; the work is in {name} here"
-            return Asking(f"someone deleted {name} on the remote", hint)
-        is_own = remote in ("", delivered.pushed, delivered.pushing)
-        if not is_own and delivered.pushed and await self.branch.precedes(remote, delivered.pushed):
-            hint = f"`git push <remote> {name}` brings it back, `git reset --hard` to that commit gives it up; then `ralph resume`"
-            return Asking(f"someone took {name} on the remote back to {remote[:12]}", hint)
-        if not is_own and not await self.branch.is_ahead_of(remote):
-            return self._theirs(remote)
-        self.memory.save(delivered.begin_push(tip))
-        refused = await self.branch.push(tip, expected=remote)
-        if refused is not None and refused.is_theirs:
-            # A push of a process that was killed may have arrived in between.
-            remote = await self.branch.remote_tip()
-            if remote != tip:
-                return self._theirs(remote)
-            refused = None
-        if refused is None:
-            self.memory.save(self.memory.load().end_push(tip))
-            self._forget_quiet()
-            return None
-        return Asking(f"{name} cannot be pushed: {refused.reason}", "see the rules of the remote's branches")
-
-    def _theirs(self, remote: str) -> Asking:
-        name = self.branch.name
-        reason = f"someone else pushed {remote[:12]} to {name}; ralph pushes only over its own commits"
-        return Asking(
-            reason, f"take it over with `git pull` in {name}, then `ralph resume`; your work is still here"
-        )
-
-    async def _open(self) -> PullRequest:
-        order, name = self.order, self.branch.name
-        base = await self.branch.fetch(order.base)
-        subjects = await self.branch.subjects(base)
-        body = with_receipt(body_of(order.purpose, subjects), receipt_section(self._receipt()))
-        self.memory.save(replace(self.memory.load(), is_opening=True))
-        pull, told = await self.forge.open(
-            NewPullRequest(
-                branch=name,
-                base=order.base,
-                title=self.redact(title_of(order.purpose, subjects, name)),
-                body=self.redact(body),
-                is_draft=order.is_draft,
-                labels=order.labels,
-                reviewers=order.reviewers,
-                assignees=order.assignees,
-            )
-        )
-        for note in told:
-            self.publish(Warned(f"#{pull.number}: {note}"))
-        # The first look will find out whether its text is the one that was wanted.
-        self.memory.save(replace(self.memory.load(), number=pull.number, url=pull.url, is_opening=False))
-        return pull
-
-    async def _describe(self, pull: PullRequest) -> None:
-        """The receipt in its text is of the commit that is there. Its text is read again: a person may have edited it while
-        the guardrails ran."""
-        if self.memory.load().is_announced:
-            return
-        pull = await self.forge.pull(pull.number)
-        body = self.redact(with_receipt(pull.body, receipt_section(self._receipt())))
-        if body != pull.body:
-            try:
-                await self.forge.describe(pull.number, body=body)
-            except ForgeRefused as error:  # it can be merged without
-                self.publish(Warned(f"#{pull.number}: its text could not be changed: {error.message}"))
-        self.memory.save(replace(self.memory.load(), is_announced=True))
-
-    def _receipt(self) -> Receipt:
-        delivered, receipt = self.memory.load(), self.order.receipt()
-        return replace(
-            receipt,
-            commit=delivered.proven,
-            proofs=delivered.proofs or receipt.proofs,
-            fixes=delivered.fixes,
-            flaky=delivered.flaky,
-        )
-
-    async def _answer(self, pull: PullRequest) -> None:
-        for answer in self.memory.load().answering:
-            delivered, remark = self.memory.load(), answer.remark
-            is_there = not answer.commit or await self.branch.contains(answer.commit)
-            text = answer_text(remark, answer.commit if is_there else delivered.pushed)
-            try:
-                await self.forge.answer(pull.number, remark, text)
-            except ForgeRefused as error:  # the conversation may be locked
-                who = f"{remark.author} could not be answered"
-                self.publish(Warned(f"#{pull.number}: {who}: {error.message}"))
-            self.memory.save(delivered.answer(remark))
-
-    # --- looking ---
-
-    async def _quiet(self) -> Waiting | None:
-        """Where many pull requests wait, one question about all of them tells which to look at."""
-        between = pace.between_whole_looks(self.others(), self.forge.look_cost)
-        number = self.memory.load().number
-        if self._waiting is None or not between or not number:
-            return None
-        pulse = (await self.forge.pulse()).get(number, "")
-        is_due = self.clock.monotonic() - self._looked >= between
-        if pulse != self._pulse or is_due or await self.branch.tip() != self.memory.load().pushed:
-            self._pulse = pulse
-            return None
-        return self._wait(self._waiting.reason, for_people=self._waiting.for_people)
-
-    def _forget_quiet(self) -> None:
-        self._waiting, self._unchanged = None, 0
-
-    async def _look(self, number: int) -> Facts:
-        """All of it about the head that the pull request has now."""
-        self._looked = self.clock.monotonic()
-        pull, delivered = await self.forge.pull(number), self.memory.load()
-        if pull.state is not PullState.OPEN:
-            return Facts(pull=pull, ours=delivered.pushed)
-        checks = await self.forge.checks(pull.head)
-        if done := begun_again(delivered.rerunning, checks):
-            delivered = delivered.end_rerun(pull.head, done)
-            self.memory.save(delivered)
-        tip = await self.forge.tip(pull.base)
-        opinions = await self.forge.opinions(number)
-        facts = Facts(
-            pull=pull,
-            ours=delivered.pushed,
-            earlier=frozenset(delivered.earlier),
-            checks=checks,
-            base_checks=await self.forge.checks(tip) if tip else (),
-            required=await self._required(pull.base),
-            reviews=opinions.reviews,
-            remarks=opinions.remarks,
-            has_moved=bool(tip) and not await self.branch.contains(tip),
-            policy=self.order.policy,
-            tried=delivered.tried(pull.head),
-        )
-        on_base = tuple(check.name for check in checks_of(facts) if check.standing is Standing.ON_BASE)
-        if on_base and on_base != delivered.on_base:
-            self.memory.save(replace(delivered, on_base=on_base))
-        return facts
-
-    async def _required(self, base: str) -> Required:
-        at, known = self._rules
-        now = self.clock.monotonic()
-        if now - at < RULES_KEPT:
-            return known
-        found = await self.forge.required(base)
-        self._rules = (now, found)
-        return found
-
-    def _tell(self, facts: Facts, step: Step) -> None:
-        seen = see(facts, step)
-        if seen == self._told:
-            return
-        self._told, self._unchanged = seen, 0
-        self.publish(seen)
-
-    def _wait(self, reason: str, *, for_people: bool) -> Waiting:
-        seconds = pace.until_next_look(self._unchanged, for_people=for_people)
-        self._unchanged += 1
-        self._waiting = Waiting(reason, seconds, for_people)
-        return self._waiting
-
     # --- doing ---
 
     async def _do(self, step: Step, facts: Facts) -> Progress | None:
         match step:
             case Wait(reason, for_people):
-                return self._wait(reason, for_people=for_people)
+                return self._lookout.wait(reason, for_people=for_people)
             case Done(reason, is_good):
                 is_merged = facts.pull.state is PullState.MERGED
                 return Ended(reason + await self._left_behind(facts.pull), is_good, is_merged)
@@ -461,8 +253,8 @@ class Delivery:
                 return Asking(f"{run.name} cannot be run again: {error.message}", error.hint)
         names = tuple(check.name for check in step.checks)
         self.memory.save(self.memory.load().end_rerun(facts.pull.head, names))
-        self._forget_quiet()
-        return self._wait(step.reason, for_people=False)
+        self._lookout.stir()
+        return self._lookout.wait(step.reason, for_people=False)
 
     async def _update(self, facts: Facts, reason: str) -> Progress | None:
         """The base, merged here: what results is proven like everything else before it is pushed."""
@@ -470,19 +262,28 @@ class Delivery:
         if not is_begun and (changed := await self.branch.uncommitted()):
             if self.memory.load().told:
                 return self._told_again(reason)
-            return Asking(f"{reason}, but files here are not committed: {_some(changed)}", PUT_AWAY)
+            return Asking(f"{reason}, but files here are not committed: {some_of(changed)}", PUT_AWAY)
         base = await self.branch.fetch(pull.base)
         if not is_begun:
             self.memory.save(replace(self.memory.load(), updating=base))
         conflicts = await self.branch.merge(base, message=f"Merge {pull.base} into {pull.branch}")
+        if untouchable := [name for name in conflicts if self.is_protected(name)]:
+            return await self._give_up_merge(pull, untouchable)
         await self._take_base()
         if conflicts:
             return replace(self._fixing(facts, reason, conflicts=conflicts), base=base, is_fault=False)
         delivered = self.memory.load()
         if facts.ours == await self.branch.tip():  # the forge's own view is older than ours
-            return self._wait(reason, for_people=False)
+            return self._lookout.wait(reason, for_people=False)
         self.memory.save(replace(delivered, updates=delivered.updates + 1))
         return None
+
+    async def _give_up_merge(self, pull: PullRequest, files: Sequence[str]) -> Asking:
+        """A session would have to change what it may not."""
+        await self.branch.abort_merge()
+        self.memory.save(replace(self.memory.load(), updating=""))
+        reason = f"{pull.branch} conflicts with {pull.base} in {some_of(files)}, which no session may change"
+        return Asking(reason, f"merge {pull.base} into {pull.branch} yourself, then `ralph resume`")
 
     async def _fix(self, step: Fix, facts: Facts) -> Fixing:
         runs = [check.run for check in step.checks[:MOST_LOGS] if check.run is not None]
@@ -520,39 +321,5 @@ class Delivery:
             return Asking(f"{pull.url} cannot be merged: {error.message}", hint)
         self.memory.save(replace(self.memory.load(), merging=pull.head))
         self.publish(Warned(f"#{pull.number}: {told}", mild=True))
-        self._forget_quiet()
+        self._lookout.stir()
         return None
-
-
-def _some(files: Sequence[str]) -> str:
-    return ", ".join(files[:MOST_FILES]) + (" …" if len(files) > MOST_FILES else "")
-
-
-def see(facts: Facts, step: Step) -> PullRequestSeen:
-    """For the screens."""
-    pull = facts.pull
-    return PullRequestSeen(
-        number=pull.number,
-        url=pull.url,
-        title=pull.title,
-        branch=pull.branch,
-        base=pull.base,
-        head=pull.head,
-        state=str(pull.state),
-        step=type(step).__name__.lower(),
-        reason=step.reason,
-        checks=tuple(
-            SeenCheck(
-                check.name,
-                str(check.standing),
-                check.run.url if check.run is not None else "",
-                check.is_flaky,
-                check.is_required,
-            )
-            for check in checks_of(facts)
-        ),
-        for_people=isinstance(step, Wait) and step.for_people,
-        is_draft=pull.is_draft,
-        strangers=sum(not remark.is_trusted for remark in facts.remarks),
-        hint=step.hint if isinstance(step, Ask) else "",
-    )

@@ -176,6 +176,10 @@ class Branch(Protocol):
         not begun again."""
         ...
 
+    async def abort_merge(self) -> None:
+        """The tree is as it was before ``merge``."""
+        ...
+
     async def subjects(self, since: str) -> Sequence[str]:
         """The first lines of its commits since ``since``, the oldest first."""
         ...

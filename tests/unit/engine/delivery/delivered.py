@@ -18,7 +18,8 @@ from ralph.adapters.workspace.delivered_branch import DeliveredBranch
 from ralph.domain.delivery.memory import Delivered
 from ralph.domain.delivery.progress import Progress
 from ralph.domain.delivery.receipt import Proof
-from ralph.engine.delivery.delivery import Delivery, Order
+from ralph.engine.delivery.delivery import Delivery
+from ralph.engine.delivery.order import Order
 from ralph.engine.delivery.ports import Proven
 from ralph.testing.fake_clock import FakeClock
 

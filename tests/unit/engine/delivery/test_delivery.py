@@ -329,6 +329,7 @@ def test_what_the_user_amended_replaces_what_ralph_pushed(bench: Bench) -> None:
 def test_a_branch_that_is_gone_there_is_not_brought_back_unasked(bench: Bench) -> None:
     shipped(bench)
     git(bench.repository.remote, "update-ref", "-d", "refs/heads/feature")
+    bench.repository.commit({"work.txt": "2\n"})
 
     assert "someone deleted feature on the remote" in asked(bench.advance())
     assert not bench.repository.remote_tip()
@@ -615,3 +616,33 @@ def test_a_branch_that_lacks_commits_is_not_taken_for_it(bench: Bench) -> None:
         run(branch.commit_left("Fix it"))
     with pytest.raises(GitFailed, match="fix is checked out instead of feature"):
         run(branch.merge("main", message="Merge"))
+
+
+def test_while_nothing_changes_the_remote_is_left_alone(bench: Bench) -> None:
+    shipped(bench)
+    moved = bench.repository.remote.rename(bench.repository.remote.with_name("moved.git"))
+
+    assert isinstance(bench.advance(), Ended), "the forge says what the head is"
+    moved.rename(bench.repository.remote)
+
+
+def test_a_forge_that_is_away_is_told_once(bench: Bench) -> None:
+    bench.forge.fail("find", *(ForgeAway("GitHub cannot be reached") for _ in range(2)))
+    delivery = bench.delivery()
+
+    waits = [bench.advance(delivery) for _ in range(2)]
+
+    assert [type(one) for one in waits] == [Waiting, Waiting]
+    warned = [event.message for event in bench.told if isinstance(event, Warned)]
+    assert warned == ["GitHub cannot be reached; ralph tries again in 10s, and so on"]
+
+
+def test_a_conflict_in_the_files_of_ci_is_left_to_a_person(bench: Bench) -> None:
+    shipped(bench)
+    name = ".gitlab-ci.yml"
+    bench.repository.push_by_someone("main", {name: "theirs\n"})
+    bench.repository.commit({name: "mine\n"})
+    bench.forge.conflict(1)
+
+    assert f"conflicts with main in {name}, which no session may change" in asked(bench.advance())
+    assert bench.repository.git("status", "--porcelain") == "", "the tree is as it was"

@@ -12,7 +12,8 @@ from tests.delivery.memory_forge import MemoryForge, commit_named
 
 from ralph.domain.delivery.facts import MergeMethod, Policy, PullState
 from ralph.domain.delivery.progress import Asking, Ended, Fixing, Waiting
-from ralph.engine.delivery.delivery import Delivery, Order
+from ralph.engine.delivery.delivery import Delivery
+from ralph.engine.delivery.order import Order
 from ralph.engine.delivery.ports import Proven, PushRefused
 from ralph.testing.fake_clock import FakeClock
 
