@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -139,8 +141,9 @@ def by_gh(forge: Forge, folder: Path, user: str = "owner") -> Port:
     environment = {**os.environ, **forge.environment(user)}
     runner = PosixProcessRunner(run_id="contract", base_environment=environment)
     path = environment["PATH"]
+    find = _found_on(path)
     return find_forge(
-        "", forge.repository, environ=environment, find=_found_on(path), runner=runner, cwd=folder
+        "", forge.repository, environ=environment, find=find, runner=runner, cwd=folder, now=_minutes()
     )
 
 
@@ -153,7 +156,14 @@ def by_https(forge: Forge, folder: Path, user: str = "owner") -> Port:
         find=lambda name: None,
         runner=runner,
         cwd=folder,
+        now=_minutes(),
     )
+
+
+def _minutes() -> Callable[[], float]:
+    """A clock by which each question comes a minute after the last: nothing that is kept for a moment is still kept."""
+    minutes = count(int(time.time()), 60)
+    return lambda: float(next(minutes))
 
 
 def _found_on(path: str) -> Callable[[str], str | None]:
@@ -181,7 +191,7 @@ def test_it_knows_its_repository(side: Side) -> None:
 
     assert (repository.name, repository.default_branch) == ("owner1/demo", "main")
     assert repository.can_push
-    assert side.port.look_cost < 1
+    assert 0 <= side.port.look_cost <= 1
 
 
 def test_a_pull_request_is_opened_once_and_found_by_its_branch(side: Side) -> None:

@@ -97,9 +97,10 @@ def test_a_slow_forge_is_as_good_as_a_quick_one(project: ShipProject, forge: For
 @pytest.mark.parametrize(
     ("match", "wrong", "words"),
     [
-        (CHECKS, OOPS, "GitHub answered 500: oops"),
-        (r"GET .*/pulls/1$", PAGE, "something that cannot be read"),
-        (r"GET .*/rules/branches/main", CLOSED, "cannot be reached"),
+        (CHECKS, {**OOPS, "times": 1}, "GitHub answered 500: oops"),
+        (r"GET .*/pulls/1$", {**PAGE, "times": 1}, "something that cannot be read"),
+        # A connection that was kept open is tried once more without a word: it may just have been old.
+        (r"GET .*/rules/branches/main", {**CLOSED, "times": 2}, "cannot be reached"),
     ],
     ids=["500", "garbage", "closed"],
 )
@@ -108,7 +109,7 @@ def test_a_forge_that_breaks_for_a_moment_is_waited_for_and_that_is_told(
 ) -> None:
     quick.setting(pullRequest={"wait": 60})
     on_each_push(forge, [("build", GREEN)])
-    forge.misbehave(match, **wrong, times=1)
+    forge.misbehave(match, **wrong)
 
     shipped = quick.ship(check=0)
 
