@@ -36,6 +36,9 @@ class StillBranch:
     async def tip(self) -> str:
         return head_of(self.number)
 
+    async def is_checked_out(self) -> bool:
+        return True
+
     async def commit_left(self, message: str) -> str:
         return head_of(self.number)
 

@@ -47,7 +47,7 @@ def test_a_red_check_is_fixed_by_a_session_that_gets_its_log(project: ShipProjec
     (pull,) = forge.pulls()
     assert pull["head"]["sha"] == project.tip != first
     assert (project.root / "work.txt").read_text() == "2\n"
-    assert "Fixed after it was opened: once" in pull["body"]
+    assert "Fixed once after it was opened" in pull["body"]
     assert project.tip[:12] in pull["body"], "the receipt is of the commit that is there"
     assert len(forge.requested(r"POST .*/pulls$")) == 1
 

@@ -162,7 +162,7 @@ def test_what_pull_requests_are_for_is_not_shipped(project: ShipProject, forge: 
     forge.push_as_someone_else("develop", {"work.txt": "1\n"})
     project.git("fetch", "-q")
     project.git("branch", "-q", "develop", "origin/develop")
-    words, hint = "is what pull requests are for", "git switch -c"
+    words, hint = "is a base of pull requests", "git switch -c"
     refused(project, "main", code=USAGE, says=f"main {words}", hint=hint)
     refused(project, "main", "--base", "develop", code=USAGE, says=f"main {words}", hint=hint)
     refused(project, "develop", "--base", "develop", code=USAGE, says=f"develop {words}", hint=hint)

@@ -49,10 +49,10 @@ def resume(project: ShipProject, code: int = 0) -> str:
 
 def test_a_broken_forge_at_the_start(project: ShipProject, forge: Forge) -> None:
     on_each_push(forge, [("build", GREEN)])
-    again = "nothing was begun: start again when the forge answers"
+    again = "nothing was started; try again when the forge answers"
     for wrong, code, words, hint in (
         (OOPS, WAITING, "GitHub answered 500: oops", again),
-        (PAGE, WAITING, "something that cannot be read", again),
+        (PAGE, WAITING, "could not be read", again),
         (CLOSED, WAITING, "cannot be reached", again),
         ({**BUSY, "headers": {"retry-after": "70"}}, WAITING, "GitHub limits requests", again),
         (
@@ -98,7 +98,7 @@ def test_a_slow_forge_is_as_good_as_a_quick_one(project: ShipProject, forge: For
     ("match", "wrong", "words"),
     [
         (CHECKS, {**OOPS, "times": 1}, "GitHub answered 500: oops"),
-        (r"GET .*/pulls/1$", {**PAGE, "times": 1}, "something that cannot be read"),
+        (r"GET .*/pulls/1$", {**PAGE, "times": 1}, "could not be read"),
         # A connection that was kept open is tried once more without a word: it may just have been old.
         (r"GET .*/rules/branches/main", {**CLOSED, "times": 2}, "cannot be reached"),
     ],

@@ -44,7 +44,7 @@ MOMENTS = {
     "open": Moment(r"POST .*/pulls$", lambda forge: len(forge.pulls()) == 1),
     "label": Moment(r"POST .*/issues/1/labels$", lambda forge: bool(forge.pull(1)["labels"])),
     "describe": Moment(
-        r"PATCH .*/pulls/1$", lambda forge: "Fixed after it was opened" in forge.pull(1)["body"]
+        r"PATCH .*/pulls/1$", lambda forge: "after it was opened" in forge.pull(1)["body"]
     ),
     "answer": Moment(r"POST .*/comments/\d+/replies$", lambda forge: len(answers(forge)) == 1),
     "merge": Moment(r"PUT .*/pulls/1/merge$", lambda forge: forge.pull(1)["merged"]),
@@ -100,7 +100,7 @@ def require_right_after_a_kill(project: ShipProject, name: str, *, is_done: bool
     fix = project.git("log", "-1", "--format=%H", "feature").strip()
     assert f"Addressed in {fix}" in answer["body"]
     body = forge.pull(1)["body"]
-    assert "Fixed after it was opened: 2 times" in body
+    assert "Fixed 2 times after it was opened" in body
     assert body.count("<!-- ralph:receipt -->") == 1
     assert forge.git("show", "main:work.txt") == "renamed"
     assert forge.git("rev-list", "--count", "main") == "2", "merged once, squashed"
@@ -175,7 +175,7 @@ def test_killed_before_an_accepted_fix_is_pushed(project: ShipProject, forge: Fo
 
     assert forge.tip("feature") == fixed == project.tip, "the accepted commit, and no other"
     assert len(project.prompts()) == 1, "what was accepted is not worked on again"
-    assert "Fixed after it was opened: once" in forge.pull(1)["body"]
+    assert "Fixed once after it was opened" in forge.pull(1)["body"]
 
 
 @pytest.mark.parametrize("commits", [True, False], ids=["committed", "uncommitted"])

@@ -299,7 +299,7 @@ def test_nothing_to_change_is_an_answer_too(project: ShipProject, forge: Forge) 
     project.ship(check=0)
 
     assert len(project.prompts()) == 1
-    assert "changed nothing for it" in forge.line_comments(1)[-1]["body"]
+    assert "found nothing to change" in forge.line_comments(1)[-1]["body"]
 
 
 def test_strangers_and_readers_reach_no_prompt_and_are_counted(project: ShipProject, forge: Forge) -> None:

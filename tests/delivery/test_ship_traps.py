@@ -100,7 +100,7 @@ def test_a_required_check_that_never_starts_is_waited_for_and_others_decide_noth
 
     waiting = project.ship(check=5)
 
-    assert "waits for deploy, which has not begun" in waiting.stderr
+    assert "waits for deploy, which has not started" in waiting.stderr
     forge.check(project.tip, "deploy", "success")
     shipped = project.ralph("resume", check=0)
     assert "not required: lint" in shipped.stderr + waiting.stderr

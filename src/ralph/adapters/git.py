@@ -22,6 +22,7 @@ MOST_BYTES = 50_000_000
 """What git may print. More than that is a failure, for whoever reads a list reads all of it."""
 MOST_NEW = 200
 """New files whose content is shown."""
+HEADS = "refs/heads/"
 IDENTITY = 'set user.name and user.email with "git config"'
 REPAIR = "see what `git status` says, and repair the repository"
 GATE = Path(__file__).with_name("gate")
@@ -205,8 +206,12 @@ class Git:
 
     async def branch(self) -> str:
         """The branch that is checked out; empty if none is."""
-        ran = await self._ask("symbolic-ref", "--quiet", "--short", "HEAD")
-        return ran.text if ran.ok else ""
+        ran = await self._ask("symbolic-ref", "--quiet", "HEAD")  # its short form changes if a tag has the same name
+        return ran.text.removeprefix(HEADS) if ran.ok and ran.text.startswith(HEADS) else ""
+
+    async def switch(self, branch: str, *, hint: str = "") -> None:
+        """Check it out, whatever its name looks like. Raises GitFailed."""
+        await self.must("switch", "--quiet", "--no-guess", "--", branch, hint=hint)
 
     async def is_clean(self) -> bool:
         return not await self.changed()

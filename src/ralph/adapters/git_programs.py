@@ -24,9 +24,11 @@ from ralph.adapters.git_folders import (
 )
 from ralph.adapters.git_index import submodules_of
 from ralph.domain.trust.demand import Demand
-from ralph.domain.trust.git_settings import leads_elsewhere, names_program
+from ralph.domain.trust.git_settings import is_secret, leads_elsewhere, names_program
+from ralph.domain.trust.pushed_to import PUSHES, Named, addresses_of, without_login
 
 _MOST_BYTES = 100_000_000
+_MOST_OF_OLD = 100_000
 
 
 def git_programs(workspace: Path, *, with_hooks: bool = True) -> tuple[Demand, ...]:
@@ -35,19 +37,50 @@ def git_programs(workspace: Path, *, with_hooks: bool = True) -> tuple[Demand, .
     ``with_hooks`` False: for a git that runs none, but logs in and goes where the settings say.
     """
     found: dict[Path, list[Demand]] = {}
+    for folders in _repositories(workspace):
+        _look_into(folders, found, with_hooks=with_hooks)
+    return tuple(dict.fromkeys(chain.from_iterable(found.values())))
+
+
+def push_addresses(workspace: Path, remote: str) -> tuple[Demand, ...]:
+    """Where the repository itself says that ``remote`` is, without passwords. Runs nothing."""
+    found: list[Demand] = []
+    for folders in _repositories(workspace):
+        files = [*_in_files_of_old(folders.common, remote)]
+        found += (Demand(PUSHES, without_login(one.value), "", one.source, whole=one.source) for one in files)
+        settings = addresses_of(remote, _named(folders), [one.value for one in files])
+        found += (
+            Demand(PUSHES, without_login(one.value), without_login(one.key), one.source) for one in settings
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def _repositories(workspace: Path) -> Iterator[GitFolders]:
+    """The one that git finds from there, and whatever on the way there it may take for one."""
     for folder in (workspace.absolute(), *workspace.absolute().parents):
         if not is_true(partial(is_marked, folder)):
             continue
         try:
             folders = git_folders(folder)
         except NotExamined:  # which is asked about for itself
-            break
+            return
         if folders is None:
-            break
-        _look_into(folders, found, with_hooks=with_hooks)
+            return
+        yield folders
         if is_true(partial(is_surely_valid, folders)):
-            break
-    return tuple(dict.fromkeys(chain.from_iterable(found.values())))
+            return
+
+
+def _in_files_of_old(common: Path, remote: str) -> Iterator[Named]:
+    """Git still reads these, if no setting says where a remote is."""
+    if "/" in remote or remote in ("", ".", ".."):
+        return
+    for folder, sign in (("remotes", "URL:"), ("branches", "")):
+        file = common / folder / remote
+        lines = (read_whole(file, _MOST_OF_OLD) or b"").decode(errors="replace").splitlines()
+        for line in lines if sign else lines[:1]:
+            if line.startswith(sign) and (value := line.removeprefix(sign).strip()):
+                yield Named("", value if sign else value.partition("#")[0], str(file))
 
 
 def _look_into(folders: GitFolders, found: dict[Path, list[Demand]], *, with_hooks: bool) -> None:
@@ -71,13 +104,19 @@ def _look_into(folders: GitFolders, found: dict[Path, list[Demand]], *, with_hoo
 
 
 def _settings(folders: GitFolders) -> Iterator[Demand]:
+    for key, value, file in _named(folders):
+        if names_program(key, value):
+            yield Demand("runs", value, key, file)
+        elif is_secret(key) and value:
+            whole = _digest(value.encode(errors="surrogateescape"))
+            yield Demand("makes git send", value.partition(":")[0], key, file, whole=whole)
+        elif leads_elsewhere(key, value):
+            yield Demand("makes git use", value, key, file)
+
+
+def _named(folders: GitFolders) -> Iterator[Named]:
     files = dict.fromkeys(file for config in configs_of(folders) for file in (config, *included(config)))
-    for file in files:
-        for key, value in entries(file):
-            if names_program(key, value):
-                yield Demand("runs", value, key, str(file))
-            elif leads_elsewhere(key, value):
-                yield Demand("makes git use", value, key, str(file))
+    return (Named(key, value, str(file)) for file in files for key, value in entries(file))
 
 
 def _hooks(folder: Path) -> Iterator[Demand]:

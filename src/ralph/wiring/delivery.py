@@ -13,6 +13,7 @@ from ralph.errors import ForgeAway, ForgeRefused, UsageError
 
 if TYPE_CHECKING:
     from ralph.adapters.git import Git
+    from ralph.adapters.storage.deliveries import Deliveries
     from ralph.config.schema import Settings
     from ralph.domain.delivery.facts import Policy
     from ralph.domain.delivery.receipt import Receipt
@@ -32,12 +33,13 @@ def is_delivered(settings: Settings) -> bool:
 
 
 def delivery_demands(settings: Settings, workspace: Path) -> tuple[Demand, ...]:
-    """What the repository makes the user's git run when it fetches and pushes."""
+    """Where the repository makes ralph push to, and what it makes the user's git run when it fetches and pushes."""
     if not is_delivered(settings):
         return ()
-    from ralph.adapters.git_programs import git_programs
+    from ralph.adapters.git_programs import git_programs, push_addresses
 
-    return git_programs(workspace, with_hooks=False)
+    remote = settings.pull_request.remote
+    return (*push_addresses(workspace, remote), *git_programs(workspace, with_hooks=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Port:
     login: tuple[str, ...]
     base: str
     outside: Git  # may talk to other machines
+    is_base_named: bool = False  # by the user
 
     def delivery(
         self, kit: Kit, git: Git, branch: str, order: Order, prove: Callable[[str], Awaitable[Proven]]
@@ -82,6 +85,7 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
     from ralph.adapters.forges.git_login import login_for
     from ralph.adapters.git import Git
     from ralph.adapters.workspace.delivered_branch import remote_address
+    from ralph.adapters.workspace.push_target import require_pushable
 
     settings, own = kit.launch.settings.pull_request, kit.runners.own
     git = Git(kit.workspace, kit.runners.outside)
@@ -96,6 +100,7 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
         raise UsageError(
             message, hint=f"`git remote add {settings.remote} ADDRESS`, or name another in pullRequest.remote"
         )
+    require_pushable(address, settings.remote, workspace=kit.workspace, state=kit.launch.state_folder)
     runner = _reaching(kit)
     forge = find_forge(
         address,
@@ -120,6 +125,7 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
         login_for(address, settings.repository, environ=kit.runners.environment, find=own.find),
         wanted or repository.default_branch,
         Git(kit.workspace, runner),
+        is_base_named=bool(wanted),
     )
 
 
@@ -129,7 +135,7 @@ def at_the_start(kit: Kit) -> Iterator[None]:
     try:
         yield
     except ForgeAway as away:
-        begin = "`ralph resume` continues" if kit.launch.resumes else "nothing was begun: start again"
+        begin = "`ralph resume` continues" if kit.launch.resumes else "nothing was started; try again"
         raise ForgeAway(
             away.message, hint=away.hint or f"{begin} when the forge answers", after=away.after
         ) from None
@@ -173,6 +179,7 @@ def order_of(
     own = settings.pull_request
     return Order(
         base=base or port.base,
+        is_base_named=bool(base) or port.is_base_named,
         purpose=purpose,
         policy=policy_of(settings),
         is_draft=own.draft,
@@ -194,24 +201,46 @@ async def take_branch(kit: Kit, port: Port, title: str) -> str:
     """
     from ralph.adapters.git import Git
     from ralph.adapters.storage.deliveries import branch_of_run
+    from ralph.domain.delivery.texts import branch_name
 
     git, record = Git(kit.workspace, kit.runners.outside), kit.record
     current = await git.branch()
+    made = branch_name(title, record.run_id)
     if kit.launch.resumes and (known := branch_of_run(record.database, record.database_file, record.run_id)):
-        return await check_out(git, current, known)
+        if known != made or not _is_unmade(kit, made) or await git.commit_of(f"refs/heads/{made}"):
+            return await check_out(git, current, known)
     if not await git.commit_of("HEAD"):
         message = "there is no commit yet, so nothing can be delivered"
         raise UsageError(message, hint="make the first commit and push it, then start again")
     if not kit.launch.resumes:
         await require_clean(git)
     if current and current not in (port.base, port.repository.default_branch):
+        _keep_branch(kit, current)
         return current
-    from ralph.domain.delivery.texts import branch_name
+    _keep_branch(kit, made)  # first: whoever is killed in between makes it when resumed
+    await git.must("checkout", "--quiet", "-b", made)
+    kit.note(f"branch {made} was made from {current or 'the detached HEAD'}, which ralph does not push to")
+    return made
 
-    name = branch_name(title, record.run_id)
-    await git.must("checkout", "--quiet", "-b", name)
-    kit.note(f"branch {name} was made from {current or 'the detached HEAD'}, which ralph does not push to")
-    return name
+
+def _keep_branch(kit: Kit, branch: str) -> None:
+    """On record before any session is paid: a run that is resumed delivers this branch and no other."""
+    memory = _memory_of(kit, branch)
+    memory.save(memory.load())
+
+
+def _is_unmade(kit: Kit, branch: str) -> bool:
+    """Nothing became of it yet, so that it may never have been made."""
+    from ralph.domain.delivery.memory import Delivered
+
+    return _memory_of(kit, branch).load() == Delivered()
+
+
+def _memory_of(kit: Kit, branch: str) -> Deliveries:
+    from ralph.adapters.storage.deliveries import Deliveries
+
+    record = kit.record
+    return Deliveries(record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now)
 
 
 async def check_out(git: Git, current: str, wanted: str) -> str:
@@ -222,7 +251,7 @@ async def check_out(git: Git, current: str, wanted: str) -> str:
         raise UsageError(message, hint="`git branch` shows those that are there")
     await require_clean(git)
     hint = f"is {wanted} checked out in another worktree? Then start ralph there"
-    await git.must("checkout", "--quiet", wanted, "--", hint=hint)
+    await git.switch(wanted, hint=hint)
     return wanted
 
 
@@ -232,7 +261,7 @@ async def require_clean(git: Git) -> None:
     if changed := await git.changed():
         named = ", ".join(map(clean_line, changed[:5])) + (" …" if len(changed) > 5 else "")
         message = f"files are not committed, and would become part of the pull request: {named}"
-        raise UsageError(message, hint="commit them, or put them away with `git stash -u`")
+        raise UsageError(message, hint="commit them, or stash them with `git stash -u`")
 
 
 def deliver_after(
@@ -256,37 +285,41 @@ def deliver_after(
     from ralph.adapters.workspace.nested_repositories import new_repositories
     from ralph.domain.loop.completion import Completion
     from ralph.engine.agents.per_role import PerRoleAgent
-    from ralph.engine.delivery.fix_session import AdviserOf, ProbeOf, PromptOf
+    from ralph.engine.delivery.fix_session import AdviserOf, FixAgent, ProbeOf, PromptOf
     from ralph.engine.delivery.work import ROLE, DeliveredWork
     from ralph.engine.prompts.advisers import CompletionAdviser
 
     settings = kit.launch.settings
     git = Git(kit.workspace, kit.runners.outside)
-    base = f"{BASES}{port.base}"
     order = order_of(kit, port, purpose, receipt_of_run(kit))
     delivery = port.delivery(kit, git, branch, order, proving(kit, prove))
     delivery.rebase = rebase
-    merge = MergeCheck(git, base=base, nested=lambda: new_repositories(git, base))
     tag = "response"
     completion = Completion(tag, settings.completion_response)
 
+    def merge_check() -> Check:
+        """Compared with what was pushed last; before the first push, with the base."""
+        base = delivery.pushed or f"{BASES}{port.base}"
+        return MergeCheck(git, base=base, nested=lambda: new_repositories(git, base))
+
     def checks_of(assignment: Assignment) -> Sequence[Check]:
         if assignment.role == ROLE:
-            return (merge, *checks)
+            return (merge_check(), *checks)
         return (*composed.checks, *composed.checks_of(assignment))
 
+    work = DeliveredWork(
+        composed.work,
+        delivery,
+        run_id=kit.record.run_id,
+        clock=kit.clock,
+        patience=settings.pull_request.wait,
+        rebase=rebase,
+        stays=stays,
+    )
     return replace(
         composed,
-        work=DeliveredWork(
-            composed.work,
-            delivery,
-            run_id=kit.record.run_id,
-            clock=kit.clock,
-            patience=settings.pull_request.wait,
-            rebase=rebase,
-            stays=stays,
-        ),
-        agent=PerRoleAgent(composed.agent, {ROLE: kit.agent(tags=(tag,))}),
+        work=work,
+        agent=PerRoleAgent(composed.agent, {ROLE: FixAgent(kit.agent(tags=(tag,)), work.begin_session)}),
         probes=[
             *(ProbeOf(probe) for probe in composed.probes),
             ProbeOf(TagProbe(tag, settings.completion_response, first=True), is_fix=True),
@@ -338,6 +371,7 @@ def proving(kit: Kit, checks: Sequence[Check]) -> Callable[[str], Awaitable[Prov
             proofs=tuple(Proof(result.command, result.exit_code) for result in results if result.command),
             told="\n\n".join(result.feedback.text for result in failed if result.feedback is not None),
             reason=f"failing: {', '.join(result.words for result in failed)}",
+            is_cut=bool(failed) and (kit.control.stopping_now or kit.time_over() is not None),
         )
 
     return prove

@@ -53,10 +53,12 @@ def find_forge(
 
     Raises UsageError if it is no forge, and ForgeRefused if there is no way to log in.
     """
-    address = _read_setting(setting) if setting else read_address(remote_url)
+    remote = read_address(remote_url)
+    address = _read_setting(setting) if setting else remote
     kind = _kind_of(address, environ, is_named=bool(setting))
     if kind is None or len(address.parts) != 2:
         raise _unknown(address, is_kind_known=kind is not None)
+    _require_same(remote, address, environ, is_web="://" in remote_url and not _is_ssh(remote_url))
     owner, name = address.parts
     around = Surroundings(environ=environ, find=find, runner=runner, cwd=cwd, now=now)
     return kind.open(address.host, owner, name, around, is_named=bool(setting))
@@ -65,6 +67,29 @@ def find_forge(
 def _read_setting(setting: str) -> RemoteAddress:
     host, _, path = setting.strip().partition("/")
     return read_address(f"https://{host}/{path}")
+
+
+def _is_ssh(remote_url: str) -> bool:
+    return "ssh" in remote_url.partition("://")[0]
+
+
+def _require_same(
+    remote: RemoteAddress, wanted: RemoteAddress, environ: Mapping[str, str], *, is_web: bool
+) -> None:
+    """What is pushed to one repository makes no pull request in another, or one of somebody else's branch.
+
+    ``is_web``: its host is one. For ssh it may be a name that only the user's configuration knows.
+    """
+    if _kind_of(remote, environ, is_named=False) is None or len(remote.parts) != 2:
+        return
+    is_same = remote.path.lower() == wanted.path.lower()
+    if is_same and (remote.host == wanted.host or not is_web):
+        return
+    there, here = (clean_line(f"{one.host}/{one.path}") for one in (wanted, remote))
+    message = f"the remote is {here}, but pullRequest.repository is {there}: the branch would not be there"
+    raise UsageError(
+        message, hint=f"name the remote of {there} in pullRequest.remote, or set pullRequest.repository to {here}"
+    )
 
 
 def _kind_of(address: RemoteAddress, environ: Mapping[str, str], *, is_named: bool) -> Kind | None:

@@ -6,9 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
-from ralph.adapters.forges.github_login import is_vouched
-
-_FROM_ENVIRONMENT = '!f() { test "$1" = get && printf \'username=x-access-token\\npassword=%s\\n\' "${GITHUB_TOKEN:-$GH_TOKEN}"; }; f'
+from ralph.adapters.forges.github_login import is_vouched, token_name
 
 
 def login_for(
@@ -27,6 +25,11 @@ def login_for(
     key = f"credential.https://{parts.hostname}{f':{parts.port}' if parts.port else ''}.helper"
     if (gh := find("gh")) is not None:
         return (f"{key}=!{shlex.quote(gh)} auth git-credential",)
-    if environ.get("GITHUB_TOKEN") or environ.get("GH_TOKEN"):
-        return (f"{key}={_FROM_ENVIRONMENT}",)
+    if name := token_name(parts.hostname, environ):
+        return (f"{key}={_helper(name)}",)
     return ()
+
+
+def _helper(variable: str) -> str:
+    said = f"printf 'username=x-access-token\\npassword=%s\\n' \"${variable}\""
+    return f'!f() {{ test "$1" = get && {said}; }}; f'

@@ -331,7 +331,7 @@ class GitHub:
                 return there
             if not wanted.is_draft or "draft" not in refused.message.lower():
                 raise
-            told.append("it is no draft: this repository does not support drafts")
+            told.append("opened as a regular pull request: this repository does not support drafts")
             made = await self._api.send("POST", path, body)
         return pull_of(made)
 

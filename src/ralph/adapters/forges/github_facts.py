@@ -84,6 +84,7 @@ def check_of(found: Shape, commit: str) -> CheckRun:
         id=str(found["id"].number or ""),
         at=found["completed_at"].moment or found["started_at"].moment,
         url=found["html_url"].text or found["details_url"].text,
+        source=str(found["check_suite"]["id"].number or ""),
     )
 
 
@@ -106,6 +107,7 @@ def _status_of(found: Shape, commit: str) -> CheckRun:
         id=f"{STATUS}{found['id'].number}",
         at=found["updated_at"].moment or found["created_at"].moment,
         url=found["target_url"].text,
+        source=STATUS,
     )
 
 

@@ -49,7 +49,7 @@ def _transport(host: str, around: Surroundings, *, is_vouched: bool) -> Transpor
         # gh keeps a login for each host, but gives this variable's token to any.
         unset = {} if is_vouched else dict.fromkeys(_SERVER_TOKEN, "")
         return GhTransport(around.runner, host=host, cwd=around.cwd, program=program, environment=unset)
-    if not (token := _token(host, around.environ)):
+    if not (name := token_name(host, around.environ)):
         message = f"there is no login for {host}: gh is not installed, and there is no token"
         raise ForgeRefused(message, hint="install gh and run `gh auth login`, or set GITHUB_TOKEN")
     if not is_vouched:
@@ -57,7 +57,7 @@ def _transport(host: str, around: Surroundings, *, is_vouched: bool) -> Transpor
         raise ForgeRefused(message, hint="name it in pullRequest.repository, or in GH_HOST")
     from ralph.adapters.forges.https import HttpsTransport
 
-    return HttpsTransport(_api_address(host, around.environ), token)
+    return HttpsTransport(_api_address(host, around.environ), around.environ[name].strip())
 
 
 def is_vouched(host: str, environ: Mapping[str, str]) -> bool:
@@ -66,10 +66,14 @@ def is_vouched(host: str, environ: Mapping[str, str]) -> bool:
     return host == GITHUB or host.endswith(TENANTS) or host in named
 
 
-def _token(host: str, environ: Mapping[str, str]) -> str:
+def token_name(host: str, environ: Mapping[str, str]) -> str:
+    """The variable with the token for this host, for questions and for pushes alike; empty: there is none.
+
+    A server of one's own has variables of its own: github.com's token goes there only if they are not set.
+    """
     is_theirs = host == GITHUB or host.endswith(TENANTS)
     names = _ANY_TOKEN if is_theirs else (*_SERVER_TOKEN, *_ANY_TOKEN)
-    return next((environ[name].strip() for name in names if environ.get(name, "").strip()), "")
+    return next((name for name in names if environ.get(name, "").strip()), "")
 
 
 def _api_address(host: str, environ: Mapping[str, str]) -> str:

@@ -79,7 +79,7 @@ def _number(text: str) -> float | None:
 
 def garbled(*, wanted: str) -> ForgeAway:
     """An answer that is none. A proxy or a forge in trouble gives those; it is worth another try."""
-    return ForgeAway(f"GitHub gave no {wanted}, but something that cannot be read")
+    return ForgeAway(f"GitHub's answer could not be read (expected: {wanted})")
 
 
 def _said(answer: Answer) -> str:

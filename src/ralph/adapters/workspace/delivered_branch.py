@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ralph.adapters.git import IDENTITY, Git, Ran
 from ralph.domain.text.safe_text import clean_line
+from ralph.domain.trust.pushed_to import without_login
 from ralph.engine.delivery.ports import PushRefused
 from ralph.errors import ForgeAway, GitFailed
 
@@ -19,6 +19,8 @@ _AWAY = (
     "failed to connect", "no route to host", "rpc failed", "http 429",
 )  # fmt: skip
 """What git and ssh print when nobody answers, in lower case."""
+_THEIRS = "remote:"
+"""Begins what the remote's side prints, its hooks included."""
 _SIGNS = (("remote: error", "remote: fatal"), ("!", "remote:", "error:", "fatal:", "ERROR"))
 _LEASE = (
     "stale info",
@@ -56,6 +58,9 @@ class DeliveredBranch:
             )
         return commit
 
+    async def is_checked_out(self) -> bool:
+        return await self._git.branch() == self._name
+
     async def commit_left(self, message: str) -> str:
         await self._return()
         if await self._git.commit_of("MERGE_HEAD"):
@@ -88,23 +93,20 @@ class DeliveredBranch:
         return ran.names
 
     async def remote_tip(self) -> str:
-        ran = await self._reach("ls-remote", "--heads", self._address, f"refs/heads/{self._name}")
+        ran = await self._reach("ls-remote", "--heads", "--", self._address, f"refs/heads/{self._name}")
         return next((line.split("\t")[0] for line in ran.out.splitlines() if "\t" in line), "")
 
     async def push(self, commit: str, *, expected: str) -> PushRefused | None:
         ref = f"refs/heads/{self._name}"
         arguments = (
             "push", "--quiet", "--porcelain", "--no-verify", "--recurse-submodules=no", f"--force-with-lease={ref}:{expected}",
-            self._address, f"{commit}:{ref}",
+            "--", self._address, f"{commit}:{ref}",
         )  # fmt: skip
         ran = await self._outside.run(*arguments, is_remote=True, configuration=self._options)
         if ran.ok:
             return None
         _require_reached(ran)
-        said = f"{ran.out}\n{ran.err}".lower()
-        if any(word in said for word in _LEASE):
-            return PushRefused(_last_line(ran), is_theirs=True)
-        return PushRefused(_last_line(ran))
+        return PushRefused(_last_line(ran), is_theirs=any(word in _summary(ran) for word in _LEASE))
 
     async def contains(self, commit: str) -> bool:
         return await self._git.is_ancestor(commit, f"refs/heads/{self._name}")
@@ -122,7 +124,7 @@ class DeliveredBranch:
         """Into no branch of the user's: only its commits are needed."""
         kept = f"{BASES}{base}"
         arguments = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-        await self._reach(*arguments, self._address, f"+refs/heads/{base}:{kept}")
+        await self._reach(*arguments, "--", self._address, f"+refs/heads/{base}:{kept}")
         return await self._git.commit_of(kept)
 
     async def is_merging(self) -> bool:
@@ -167,10 +169,16 @@ class DeliveredBranch:
 
 
 def _require_reached(ran: Ran) -> None:
-    said = ran.err.lower()
+    said = "\n".join(line for line in ran.err.lower().splitlines() if not line.startswith(_THEIRS))
     if ran.code is None or any(word in said for word in _AWAY):
         message = f"the remote cannot be reached: {_last_line(ran)}"
         raise ForgeAway(message)
+
+
+def _summary(ran: Ran) -> str:
+    """Why git did not move the ref: what it says in brackets, without names, and nothing that a hook there printed."""
+    lines = (line for line in ran.out.lower().splitlines() if line.startswith("!"))
+    return "\n".join(line.rpartition("\t")[2] for line in lines)
 
 
 def _last_line(ran: Ran) -> str:
@@ -178,12 +186,8 @@ def _last_line(ran: Ran) -> str:
     lines = [line.strip() for line in f"{ran.out}\n{ran.err}".splitlines() if line.strip()]
     for signs in _SIGNS:
         if found := next((line for line in lines if line.startswith(signs)), ""):
-            return _without_login(clean_line(found.removeprefix("remote: ")))
-    return _without_login(clean_line((lines or [f"exit code {ran.code}"])[-1]))
-
-
-def _without_login(text: str) -> str:
-    return re.sub(r"(\w+://)[^/@\s]*@", r"\1", text)
+            return without_login(clean_line(found.removeprefix("remote: ")))
+    return without_login(clean_line((lines or [f"exit code {ran.code}"])[-1]))
 
 
 async def remote_address(git: Git, remote: str) -> str:

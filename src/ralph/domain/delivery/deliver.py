@@ -20,6 +20,11 @@ from ralph.domain.delivery.standing import CheckStanding, Standing, checks_of
 MOST_UPDATES = 10
 """Times in a row that a moving base is merged into a branch which nobody works on: others may merge faster than CI runs."""
 MOST_NAMED = 5
+_ENDED = {
+    CheckState.CANCELLED: "was cancelled",
+    CheckState.TIMED_OUT: "timed out",
+    CheckState.BROKEN: "could not start",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +119,9 @@ def _judge(facts: Facts, checks: Sequence[CheckStanding]) -> Step:
     if stubborn := _standing_in(checks, Standing.STUBBORN):
         return _stubborn(stubborn)
     if missing := _named(checks, Standing.PENDING):
-        return Wait(f"waits for {_list(missing)}, which has not begun")
+        return Wait(_not_begun(facts, missing))
     if held := _named(checks, Standing.HELD):
-        return Wait(f"a person must let {_list(held)} run", for_people=True)
+        return Wait(f"{_list(held)} needs a person's approval to run", for_people=True)
     if on_base := _named(checks, Standing.ON_BASE):
         base = facts.pull.base
         reason = f"{_list(on_base)} fails on {base} too: that is not this branch's doing"
@@ -124,8 +129,20 @@ def _judge(facts: Facts, checks: Sequence[CheckStanding]) -> Step:
     return _green(facts)
 
 
+def _not_begun(facts: Facts, names: Sequence[str]) -> str:
+    """One that runs on the base alone, such as a deployment, never begins here: say where it is known from."""
+    if facts.policy.checks or facts.required.checks is not None:
+        return f"waits for {_list(names)}, which has not started"
+    only = "pullRequest.checks can name the checks that count"
+    return f"waits for {_list(names)}, which ran on {facts.pull.base} and has not started here ({only})"
+
+
 def _green(facts: Facts) -> Step:
     pull, policy = facts.pull, facts.policy
+    if (
+        facts.tried.is_merging and not facts.required.is_strict
+    ):  # a push would take it out of the forge's queue
+        return _merging()
     if facts.has_moved and (facts.tried.updates < MOST_UPDATES or facts.required.is_strict):
         return Update(f"{pull.base} has moved since the checks ran")
     if objecting := [review.author for review in facts.reviews if review.verdict is Verdict.OBJECTS]:
@@ -142,8 +159,12 @@ def _green(facts: Facts) -> Step:
     if pull.is_draft:
         return Wait("it is a draft: a person must mark it as ready", for_people=True)
     if facts.tried.is_merging:
-        return Wait("the forge merges it when its own rules hold", for_people=True)
+        return _merging()
     return Merge("green, and the settings say merge", policy.merge)
+
+
+def _merging() -> Wait:
+    return Wait("the forge merges it when its own rules hold", for_people=True)
 
 
 def open_remarks(facts: Facts) -> tuple[Remark, ...]:
@@ -176,9 +197,9 @@ def _head_moved(facts: Facts) -> Step | None:
     if pull.head == facts.ours:
         return None
     if pull.head in facts.earlier:
-        return Wait("the forge has not taken in the push yet")
+        return Wait("the forge has not processed the push yet")
     reason = f"someone else pushed {pull.head[:12]} to {pull.branch}; ralph pushes only over its own commits"
-    hint = f"take it over with `git pull` in {pull.branch}, then `ralph resume`, or continue by hand"
+    hint = f"run `git pull` in {pull.branch}, then `ralph resume`, or continue by hand"
     return Ask(reason, hint)
 
 
@@ -188,7 +209,7 @@ def _stubborn(checks: Sequence[CheckStanding]) -> Step:
     if hung:
         return Fix(f"timed out twice: {_list([check.name for check in hung])}", checks=hung)
     words = ", ".join(f"{check.name} ({check.run.state})" for check in checks if check.run)
-    return Ask(f"did not get to a result twice: {words}", "look at it there, then `ralph resume`")
+    return Ask(f"ended twice without a result: {words}", "look at it there, then `ralph resume`")
 
 
 def _repaired(facts: Facts, failed: Iterable[CheckStanding]) -> Update | None:
@@ -212,7 +233,7 @@ def _why_again(checks: Sequence[CheckStanding]) -> str:
     words = (
         f"{check.name} passed and failed on one commit"
         if check.standing is Standing.FLAKY or check.run is None
-        else f"{check.name} was {check.run.state}"
+        else f"{check.name} {_ENDED.get(check.run.state, 'ended')}"
         for check in checks[:MOST_NAMED]
     )
     return "; ".join(words)

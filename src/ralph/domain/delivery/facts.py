@@ -31,7 +31,8 @@ class CheckState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """``at``: when it ended, else when it began (epoch); ``id``: the forge's own."""
+    """``at``: when it ended, else when it began (epoch); ``id``: the forge's own. ``source``: who runs it, and on what
+    occasion: two workflows may have checks of one name."""
 
     name: str
     state: CheckState
@@ -39,6 +40,7 @@ class CheckRun:
     id: str = ""
     at: float = 0.0
     url: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How often to look at pull requests: soon after something happened, then ever more rarely, and never at a price."""
+"""How often to look at pull requests: soon after something happened, then ever more rarely, and never at a noticeable cost."""
 
 from __future__ import annotations
 

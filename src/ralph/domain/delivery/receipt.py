@@ -59,7 +59,7 @@ def _facts(receipt: Receipt) -> Iterable[str]:
         tokens = f", {receipt.tokens:,} tokens" if receipt.tokens else ""
         yield f"{sessions}, {whole_duration(receipt.seconds)}, {cost}{tokens}{denied}"
     if receipt.fixes:
-        yield f"Fixed after it was opened: {'once' if receipt.fixes == 1 else f'{receipt.fixes} times'}"
+        yield f"Fixed {'once' if receipt.fixes == 1 else f'{receipt.fixes} times'} after it was opened"
     if receipt.flaky:
         yield f"Flaky (passed and failed on one commit): {', '.join(receipt.flaky)}"
     yield from receipt.caveats

@@ -21,12 +21,17 @@ class Standing(StrEnum):
     IGNORED = "not required"  #: failed or still running, but it decides nothing
 
 
+_WORST_FIRST = (
+    CheckState.RUNNING, CheckState.QUEUED, CheckState.FAILED, CheckState.TIMED_OUT, CheckState.BROKEN,
+    CheckState.CANCELLED, CheckState.HELD, CheckState.PASSED,
+)  # fmt: skip
+"""How checks of one name stand together: what is open first, then the worst."""
 _TRANSIENT = frozenset({CheckState.CANCELLED, CheckState.TIMED_OUT, CheckState.BROKEN})
 
 
 @dataclass(frozen=True, slots=True)
 class CheckStanding:
-    """``run``: its newest on this commit; None: it has none. ``is_flaky``: it has passed and failed on this commit."""
+    """``run``: the newest on this commit, of several sources the worst; None: it has none. ``is_flaky``: it has passed and failed on this commit."""
 
     name: str
     standing: Standing
@@ -42,7 +47,7 @@ def checks_of(facts: Facts) -> list[CheckStanding]:
     failing_on_base = {
         name
         for name, of_base in _by_name(facts.base_checks).items()
-        if of_base[-1].state is CheckState.FAILED
+        if any(run.state is CheckState.FAILED for run in _newest(of_base))
     }
     required = _required(facts, runs)
     return [
@@ -102,12 +107,17 @@ def _stand(
         return CheckStanding(name, Standing.PENDING)
     states = {run.state for run in runs}
     is_flaky = CheckState.PASSED in states and CheckState.FAILED in states
-    pending = next((run for run in runs if not run.state.is_over), None)
-    newest = pending or runs[-1]
-    standing = _standing(newest.state, is_flaky=is_flaky, was_rerun=was_rerun, fails_on_base=fails_on_base)
+    worst = min(_newest(runs), key=lambda run: _WORST_FIRST.index(run.state)) if len(runs) > 1 else runs[0]
+    standing = _standing(worst.state, is_flaky=is_flaky, was_rerun=was_rerun, fails_on_base=fails_on_base)
     if not is_required and standing is not Standing.PASSED:
         standing = Standing.IGNORED
-    return CheckStanding(name, standing, newest, is_flaky, is_required)
+    return CheckStanding(name, standing, worst, is_flaky, is_required)
+
+
+def _newest(runs: Sequence[CheckRun]) -> Iterable[CheckRun]:
+    """Of each source, for a later run takes the place of an earlier one only there; and whatever is under way."""
+    newest = {run.source: run for run in runs}
+    return (run for run in runs if not run.state.is_over or run is newest[run.source])
 
 
 def _standing(state: CheckState, *, is_flaky: bool, was_rerun: bool, fails_on_base: bool) -> Standing:

@@ -93,9 +93,7 @@ class Delivery:
         self._away = (times + 1, error.message)
         seconds = max(1.0, pace.AWAY.delay(times + 1) if error.after is None else error.after)
         if error.message != told:
-            self.publish(
-                Warned(f"{error.message}; ralph tries again in {whole_duration(seconds)}, and so on")
-            )
+            self.publish(Warned(f"{error.message}; ralph tries again in {whole_duration(seconds)}"))
         return Waiting(error.message, seconds)
 
     def begin(self, run_id: str) -> None:
@@ -129,7 +127,9 @@ class Delivery:
             progress = await self._step()
             if progress is not None:
                 return progress
-        return Waiting("too much happens at once", pace.until_next_look(0, for_people=False))
+        return Waiting(
+            "the pull request changes faster than ralph can follow", pace.until_next_look(0, for_people=False)
+        )
 
     async def _step(self) -> Progress | None:
         """None: something was done, and there may be more to do."""
@@ -138,9 +138,10 @@ class Delivery:
         await self._take_base()
         pull = await self._departure.known_pull()
         if pull is None and not await self._departure.is_new():
-            return Ended(
-                f"there is nothing to deliver: {self.order.base} has every commit of {self.branch.name}"
-            )
+            reason = f"there is nothing to deliver: {self.order.base} has every commit of {self.branch.name}"
+            return Ended(reason, is_merged=True)
+        if (other := self._departure.require_base(pull)) is not None:
+            return other
         if await self._is_unaccepted():
             return await self._again(pull)
         if pull is None or pull.state is PullState.OPEN:
@@ -150,7 +151,7 @@ class Delivery:
             pull = found
         return await self._look_and_do(pull)
 
-    async def _depart(self, pull: PullRequest | None) -> PullRequest | Fixing | Asking:
+    async def _depart(self, pull: PullRequest | None) -> PullRequest | Fixing | Asking | Waiting:
         """The pull request, with everything that is here and may be there."""
         departure, before = self._departure, self.pushed
         if (hindered := await departure.prove_tip() or await departure.push(pull)) is not None:
@@ -167,6 +168,10 @@ class Delivery:
         step = deliver(facts)
         self._lookout.tell(facts, step)
         return await self._do(step, facts)
+
+    async def take_up(self) -> None:
+        """Finish what a killed process began: what the base has brought is nobody's change."""
+        await self._take_base()
 
     async def _take_base(self) -> None:
         """What the base has brought is nobody's change: also if ralph was killed before it could say so."""
@@ -221,6 +226,8 @@ class Delivery:
                 return Asking(reason, hint)
             case Rerun():
                 return await self._rerun(step, facts)
+            case Update() | Fix() if not await self.branch.is_checked_out():
+                return self._departure.elsewhere()
             case Update(reason):
                 return await self._update(facts, reason)
             case Fix(is_conflict=True):
@@ -287,8 +294,12 @@ class Delivery:
 
     async def _fix(self, step: Fix, facts: Facts) -> Fixing:
         runs = [check.run for check in step.checks[:MOST_LOGS] if check.run is not None]
-        logs = [await self.forge.failure(run) for run in runs]
+        logs = [self._masked(await self.forge.failure(run)) for run in runs]
         return self._fixing(facts, step.reason, logs=logs, remarks=step.remarks)
+
+    def _masked(self, log: FailureLog) -> FailureLog:
+        """Before it is cut: half a secret would not be known for one."""
+        return replace(log, text=self.redact(log.text))
 
     def _fixing(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ralph.domain.delivery.facts import PullRequest, PullState
-from ralph.domain.delivery.progress import Asking, Fixing
+from ralph.domain.delivery.progress import Asking, Fixing, Waiting
 from ralph.domain.delivery.receipt import Receipt, receipt_section, with_receipt
 from ralph.domain.delivery.texts import answer_text, body_of, proof_objective, title_of
 from ralph.domain.loop.events import Warned
@@ -68,16 +68,34 @@ class Departure:
     async def is_new(self) -> bool:
         return await self.branch.is_new_to(await self.branch.fetch(self.order.base))
 
-    async def prove_tip(self) -> Fixing | Asking | None:
+    def require_base(self, pull: PullRequest | None) -> Asking | None:
+        """A pull request that is there may be for another branch than the user said."""
+        wanted = self.order.base
+        if (
+            pull is None
+            or pull.state is not PullState.OPEN
+            or not self.order.is_base_named
+            or pull.base == wanted
+        ):
+            return None
+        reason = f"#{pull.number} is for {pull.base}, and not for {wanted}"
+        return Asking(reason, f"change its base on the forge, or ship it for {pull.base}")
+
+    async def prove_tip(self) -> Fixing | Asking | Waiting | None:
+        """The commit that ``push`` pushes. What is in the working tree must be this commit."""
         tip, delivered = await self.branch.tip(), self.memory.load()
         if delivered.proven == tip:
             return None
+        if not await self.branch.is_checked_out():
+            return self.elsewhere()
         if edited := await self.branch.edited():
             if delivered.told:
                 return Fixing("it was not accepted", delivered.told, delivered.asked)
             why = f"files here are not committed, so the commit cannot be proven: {some_of(edited)}"
             return Asking(why, PUT_AWAY)
         proven = await self.prove(tip)
+        if proven.is_cut:
+            return Waiting("the proof was cut short", 0.0)
         if proven.passed:
             is_fixed = delivered.told and not delivered.handed and tip != delivered.pushed
             self.memory.save((delivered.fix(tip) if is_fixed else delivered).prove(tip, proven.proofs))
@@ -86,9 +104,14 @@ class Departure:
         told = proof_objective(branch=self.branch.name, told=proven.told, attempt=attempt)
         return Fixing(proven.reason, self.redact(told))
 
+    def elsewhere(self) -> Asking:
+        name = self.branch.name
+        return Asking(f"{name} is not checked out here any more", f"`git switch {name}`, then `ralph resume`")
+
     async def push(self, pull: PullRequest | None) -> Asking | None:
         """Only over what ralph pushed itself, or where nothing of anybody's is lost. ``pull``: as the forge has it now."""
-        tip, name, delivered = await self.branch.tip(), self.branch.name, self.memory.load()
+        name, delivered = self.branch.name, self.memory.load()
+        tip = delivered.proven  # and not what was committed since: that is proven in the next step
         if pull is not None and pull.head == delivered.pushed == tip:
             return None
         remote = await self.branch.remote_tip()
@@ -102,7 +125,7 @@ class Departure:
         is_own = remote in ("", delivered.pushed, delivered.pushing)
         if not is_own and delivered.pushed and await self.branch.precedes(remote, delivered.pushed):
             hint = f"`git push <remote> {name}` brings it back, `git reset --hard` to that commit gives it up; then `ralph resume`"
-            return Asking(f"someone took {name} on the remote back to {remote[:12]}", hint)
+            return Asking(f"someone reset {name} on the remote to {remote[:12]}", hint)
         if not is_own and not await self.branch.is_ahead_of(remote):
             return self._theirs(remote)
         self.memory.save(delivered.begin_push(tip))
@@ -121,9 +144,7 @@ class Departure:
     def _theirs(self, remote: str) -> Asking:
         name = self.branch.name
         reason = f"someone else pushed {remote[:12]} to {name}; ralph pushes only over its own commits"
-        return Asking(
-            reason, f"take it over with `git pull` in {name}, then `ralph resume`; your work is still here"
-        )
+        return Asking(reason, f"run `git pull` in {name}, then `ralph resume`; your work is still here")
 
     async def open(self) -> PullRequest:
         order, name = self.order, self.branch.name

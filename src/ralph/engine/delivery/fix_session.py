@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import Signal
 from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_report import AgentReport
 from ralph.domain.loop.state import LoopState
 from ralph.engine.delivery.work import ROLE
 from ralph.engine.parts import as_given
-from ralph.engine.ports import Adviser, Judging, Probe, PromptStyle
+from ralph.engine.ports import Adviser, Agent, AgentRequest, Judging, Probe, PromptStyle, Publish
+
+
+@dataclass(frozen=True, slots=True)
+class FixAgent:
+    """Runs the sessions on a pull request. ``begin`` puts on record that one begins: not before, for a stop or a limit may
+    come first, and then whatever is committed is the user's."""
+
+    agent: Agent
+    begin: Callable[[], Awaitable[None]]
+
+    @property
+    def name(self) -> str:
+        return self.agent.name
+
+    async def run(
+        self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
+    ) -> AgentReport:
+        await self.begin()
+        return await self.agent.run(request, publish, stop=stop)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ralph.domain.delivery.texts import Purpose
 from ralph.engine.delivery.ports import Proven
 
 MOST_FILES = 3
-PUT_AWAY = "commit them or put them away (git stash -u), then `ralph resume`"
+PUT_AWAY = "commit or stash them (`git stash -u`), then `ralph resume`"
 
 Prove = Callable[[str], Awaitable[Proven]]
 """Runs what must pass before a commit is pushed."""
@@ -22,6 +22,7 @@ class Order:
     """What is wanted. ``receipt``: what the work took so far, for the text of the pull request."""
 
     base: str
+    is_base_named: bool = False  # by the user: a pull request for another base is not the one that is wanted
     purpose: Purpose = Purpose()
     policy: Policy = Policy()
     is_draft: bool = False

@@ -129,6 +129,10 @@ class Branch(Protocol):
 
     async def tip(self) -> str: ...
 
+    async def is_checked_out(self) -> bool:
+        """What is in the working tree is this branch: nothing else can be proven or worked on there."""
+        ...
+
     async def commit_left(self, message: str) -> str:
         """Commit what accepted work left uncommitted, a merge that was resolved included; gives the new tip."""
         ...
@@ -195,9 +199,11 @@ class DeliveryMemory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """Whether a commit passes what must pass before it is pushed. ``told``: for the agent, if it does not."""
+    """Whether a commit passes what must pass before it is pushed. ``told``: for the agent, if it does not. ``is_cut``: a
+    stop or a limit came first, so nothing was judged."""
 
     passed: bool
     proofs: tuple[Proof, ...] = ()
     told: str = ""
     reason: str = ""
+    is_cut: bool = False

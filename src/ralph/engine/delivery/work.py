@@ -52,6 +52,7 @@ class DeliveredWork:
         self._rebase = rebase
         self._stays = stays
         self._waits: tuple[str, float] = ("", 0.0)  # for what, and since when
+        self._fixing: Fixing | None = None  # what the next session is about
 
     async def next(self, state: LoopState) -> Offer:
         if not self._is_begun:
@@ -65,7 +66,7 @@ class DeliveredWork:
                 return self._wait(progress)
             case Fixing(objective=objective):
                 self._waits = ("", 0.0)
-                self._delivery.hand_over(progress, tip=await self._delivery.branch.tip())
+                self._fixing = progress
                 return Assignment(
                     key=KEY, objective=objective, role=ROLE, acceptance=Acceptance.CLAIM_AND_PROOF
                 )
@@ -73,6 +74,11 @@ class DeliveredWork:
                 return Blocked(reason, hint or CONTINUE)
             case Ended(reason, is_good):
                 return Drained(reason, () if is_good else (self._delivery.branch.name,))
+
+    async def begin_session(self) -> None:
+        """From here on, what is committed may be the session's: nothing of it is pushed before it is accepted."""
+        if self._fixing is not None:
+            self._delivery.hand_over(self._fixing, tip=await self._delivery.branch.tip())
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         if assignment.role != ROLE:

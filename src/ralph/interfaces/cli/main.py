@@ -23,7 +23,7 @@ COMMANDS = {
     "work": "Work on tasks until they are verifiably done.",
     "cancel": "Cancel tasks, even while they are being worked on.",
     "stats": "Show how past work on tasks went, and what limits it suggests.",
-    "ship": "Make a branch a pull request, and follow it until it is green.",
+    "ship": "Open a pull request for a branch, and follow it until it is green.",
     "resume": "Resume an interrupted run.",
     "task": "Add, list, change and export tasks that say what done means.",
     "plan": "Work through a PRD's stories; only a fresh review passes one.",

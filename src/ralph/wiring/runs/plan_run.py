@@ -230,7 +230,7 @@ class PlanComposition:
         git = Git(kit.workspace, kit.runners.outside)
         branch = await git.branch()
         if branch in (port.base, port.repository.default_branch):
-            message = f"{branch} is what pull requests are for: it is not pushed to"
+            message = f"{branch} is a base of pull requests: ralph never pushes to it"
             raise UsageError(message, hint="name another branchName in tasks.json, or leave out --stay")
         if not kit.launch.resumes:
             await require_clean(git)

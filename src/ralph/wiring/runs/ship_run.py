@@ -111,7 +111,7 @@ class ShipComposition:
             port, wanted = replace(port, base=self.base or pull.base), pull.branch
             await _bring(git, port, wanted)
         if wanted in (port.base, port.repository.default_branch):
-            message = f"{wanted} is what pull requests are for: it is not pushed to"
+            message = f"{wanted} is a base of pull requests: ralph never pushes to it"
             raise UsageError(message, hint="put the work on a branch of its own: `git switch -c NAME`")
         if wanted == current and not await git.commit_of("HEAD"):
             message = f"{wanted} has no commit yet, so there is nothing to ship"

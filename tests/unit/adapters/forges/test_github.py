@@ -419,7 +419,7 @@ def test_what_could_not_be_done_as_wanted_is_told() -> None:
 
     assert pull.number == 7
     assert [line.split(":")[0] for line in told] == [
-        "it is no draft",
+        "opened as a regular pull request",
         "labels could not be set",
         "assignee bob could not be set",
         "reviewer eve could not be set",

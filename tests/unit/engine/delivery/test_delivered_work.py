@@ -66,8 +66,12 @@ def delivered(
     )
 
 
-def offer(work: DeliveredWork) -> Offer:
-    return run(work.next(LoopState()))
+def offer(work: DeliveredWork, *, begins: bool = True) -> Offer:
+    """``begins``: the session that is offered begins."""
+    found = run(work.next(LoopState()))
+    if begins and isinstance(found, Assignment) and found.role == ROLE:
+        run(work.begin_session())
+    return found
 
 
 def results(forge: MemoryForge, *conclusions: str) -> None:
@@ -225,3 +229,12 @@ def test_each_command_that_passed_is_a_proof_once() -> None:
     assert proofs_of(Evidence(AgentReport(), results=(passed, passed, failed, silent))) == (
         Proof("make test", 0),
     )
+
+
+def test_a_session_that_a_limit_kept_from_beginning_leaves_the_branch_to_the_user(bench: Bench) -> None:
+    results(bench.forge, "failure", "success")
+    assert isinstance(offer(delivered(bench), begins=False), Assignment)
+    mine = bench.repository.commit({"work.txt": "2\n"}, "My own fix")
+
+    assert offer(delivered(bench)) == Drained("ready to be merged: every check passed")
+    assert bench.repository.remote_tip() == mine

@@ -12,6 +12,7 @@ from ralph.domain.delivery.facts import PullState
 from ralph.domain.delivery.progress import Asking, Ended, Fixing, Progress, Waiting
 from ralph.domain.loop.events import Warned
 from ralph.engine.delivery.delivery import Delivery
+from ralph.engine.delivery.ports import Proven
 from ralph.errors import ForgeAway, ForgeRefused, GitFailed
 
 from .delivered import PROOF, Bench, SeenBranch, git, run
@@ -213,9 +214,9 @@ def test_nothing_to_change_is_answered_and_not_asked_again(bench: Bench) -> None
 
     assert isinstance(bench.advance(delivery), Ended)
     ((_, _, text),) = bench.forge.answers
-    assert "changed nothing" in text
+    assert "found nothing to change" in text
     assert "Addressed" not in text
-    assert "Fixed after it was opened" not in bench.forge.pulls[1].body
+    assert "after it was opened" not in bench.forge.pulls[1].body
 
 
 def test_a_red_check_for_which_nothing_can_be_changed_is_run_again_once_and_then_a_person_s(
@@ -299,7 +300,7 @@ def test_what_a_person_took_back_stays_so(bench: Bench) -> None:
 
     told = asked(bench.advance())
 
-    assert f"someone took feature on the remote back to {first[:12]}" in told
+    assert f"someone reset feature on the remote to {first[:12]}" in told
     assert bench.repository.remote_tip() == first
 
     bench.repository.git("reset", "-q", "--hard", first)  # whoever agrees
@@ -634,7 +635,7 @@ def test_a_forge_that_is_away_is_told_once(bench: Bench) -> None:
 
     assert [type(one) for one in waits] == [Waiting, Waiting]
     warned = [event.message for event in bench.told if isinstance(event, Warned)]
-    assert warned == ["GitHub cannot be reached; ralph tries again in 10s, and so on"]
+    assert warned == ["GitHub cannot be reached; ralph tries again in 10s"]
 
 
 def test_a_conflict_in_the_files_of_ci_is_left_to_a_person(bench: Bench) -> None:
@@ -646,3 +647,61 @@ def test_a_conflict_in_the_files_of_ci_is_left_to_a_person(bench: Bench) -> None
 
     assert f"conflicts with main in {name}, which no session may change" in asked(bench.advance())
     assert bench.repository.git("status", "--porcelain") == "", "the tree is as it was"
+
+
+def test_what_is_committed_while_the_guardrails_run_is_proven_before_it_is_pushed(bench: Bench) -> None:
+    first = bench.repository.tip
+    pushed: list[str] = []
+    bench.forge.on_push.append(lambda branch, commit: pushed.append(commit))
+
+    async def prove(commit: str) -> Proven:
+        if not bench.proofs:
+            bench.repository.commit({"work.txt": "late\n"}, "Meanwhile")
+        bench.proofs.append(commit)
+        return Proven(True, (PROOF,))
+
+    delivery = bench.delivery()
+    delivery.prove = prove
+    bench.advance(delivery)
+    bench.advance(delivery)
+
+    assert pushed == [first, bench.repository.tip]
+    assert bench.proofs == pushed, "each was proven first"
+
+
+def test_another_branch_in_the_checkout_is_neither_proven_nor_worked_on(bench: Bench) -> None:
+    bench.repository.git("checkout", "-q", "main")
+
+    assert "feature is not checked out here any more" in asked(bench.advance())
+    assert not bench.proofs
+    assert not bench.repository.remote_tip()
+
+
+def test_a_switched_checkout_gets_no_session(bench: Bench) -> None:
+    shipped(bench)
+    bench.forge.check(bench.repository.tip, "late", "failure")
+    bench.repository.git("checkout", "-q", "-b", "next")
+
+    assert "feature is not checked out here any more" in asked(bench.advance())
+
+
+def test_a_pull_request_for_another_base_is_not_the_one_that_was_wanted(bench: Bench) -> None:
+    shipped(bench)
+    bench.repository.git("push", "-q", str(bench.repository.remote), "main:release")
+    bench.forge.branches["release"] = bench.forge.branches["main"]
+    bench.order = replace(bench.order, base="release", is_base_named=True)
+
+    assert "#1 is for main, and not for release" in asked(bench.advance())
+
+
+def test_a_proof_that_was_cut_short_blames_nobody(bench: Bench) -> None:
+    delivery = bench.delivery()
+
+    async def cut(commit: str) -> Proven:
+        return Proven(False, told="stopped", reason="stopped", is_cut=True)
+
+    delivery.prove = cut
+
+    assert isinstance(bench.advance(delivery), Waiting)
+    assert not bench.memory.kept.told
+    assert not bench.repository.remote_tip()

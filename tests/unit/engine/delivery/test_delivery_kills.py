@@ -92,6 +92,9 @@ class MemoryBranch:
     async def tip(self) -> str:
         return self.local
 
+    async def is_checked_out(self) -> bool:
+        return True
+
     async def commit_left(self, message: str) -> str:
         return self.local
 

@@ -27,7 +27,7 @@ from ralph.interfaces.cli.options import (
     verbose_option,
 )
 
-HELP = """Make a branch a pull request, and follow it until it is green: by default the branch that is checked out.
+HELP = """Open a pull request for a branch, by default the current one, and follow it until it is green.
 
 ralph runs the guardrails, pushes the branch, opens the pull request with their results in its text, and waits for its checks.
 If a check fails, the base conflicts or a reviewer asks for something, a session of the agent works on it; what it did is
