@@ -42,6 +42,12 @@ class StillBranch:
     async def commit_left(self, message: str) -> str:
         return head_of(self.number)
 
+    async def changed_files(self, since: str, commit: str) -> Sequence[str]:
+        return ()
+
+    async def return_home(self) -> str:
+        return ""
+
     async def uncommitted(self) -> Sequence[str]:
         return ()
 

@@ -2349,7 +2349,9 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
         "diff-files": (_NOT_INTO_SUBMODULES,),
         "diff-index": (_NOT_INTO_SUBMODULES,),
         "fetch": ("--upload-pack=git-upload-pack",),
+        "ls-remote": ("--upload-pack=git-upload-pack",),
         "log": ("--no-ext-diff", "--no-textconv", "--submodule=short"),
+        "push": ("--receive-pack=git-receive-pack",),
         "show": ("--no-ext-diff", "--no-textconv", "--submodule=short"),
         "status": (_NOT_INTO_SUBMODULES,),
     }

@@ -63,6 +63,9 @@ class ShipProject(Project):
 
 
 def ship_project(forge: Forge, folder: Path) -> ShipProject:
+    main = forge.tip("main")
+    assert main is not None
+    forge.check(main, "build", "success")  # so everyone knows which checks there are
     root = forge.clone(folder / "work")
     programs = folder / "programs"
     programs.mkdir()

@@ -98,7 +98,7 @@ def require_right_after_a_kill(project: ShipProject, name: str, *, is_done: bool
     assert len(project.prompts()) == 2, "no session was run twice"
     (answer,) = answers(forge)
     fix = project.git("log", "-1", "--format=%H", "feature").strip()
-    assert f"Addressed in {fix}" in answer["body"]
+    assert f"addressed this in {fix}" in answer["body"]
     body = forge.pull(1)["body"]
     assert "Fixed 2 times after it was opened" in body
     assert body.count("<!-- ralph:receipt -->") == 1

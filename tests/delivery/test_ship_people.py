@@ -150,7 +150,7 @@ def test_what_a_person_took_back_is_not_pushed_again(project: ShipProject, forge
 
     told = project.ship(check=5).stderr
 
-    assert f"someone took feature on the remote back to {first[:12]}" in told
+    assert f"someone reset feature on the remote to {first[:12]}" in told
     assert forge.tip("feature") == first
 
 
@@ -273,7 +273,7 @@ def test_a_colleague_is_heard_and_answered_in_the_thread_with_the_commit(
     (prompt,) = project.prompts()
     assert "colleague on work.txt, line 1:\n> call it 'renamed'" in prompt
     first, answer = forge.line_comments(1)
-    assert f"Addressed in {project.tip}." in answer["body"]
+    assert f"addressed this in {project.tip};" in answer["body"]
     assert answer["in_reply_to_id"] == first["id"]
 
     # Whoever answers the answer is heard again, and gets an answer of their own.
@@ -283,7 +283,7 @@ def test_a_colleague_is_heard_and_answered_in_the_thread_with_the_commit(
     assert "> once more" in project.prompts()[1]
     replies = [each for each in forge.line_comments(1) if each.get("in_reply_to_id") == first["id"]]
     assert [each["user"]["login"] for each in replies] == ["owner1", "colleague", "owner1"]
-    assert f"Addressed in {project.tip}." in replies[-1]["body"]
+    assert f"addressed this in {project.tip};" in replies[-1]["body"]
 
     project.ship(check=0)
     assert len(project.prompts()) == 2, "what was answered is not worked on again"
@@ -336,7 +336,7 @@ def test_changes_requested_wait_for_the_reviewer_after_the_answer(project: ShipP
 
     assert "waits for another review by colleague" in objecting.stderr
     (answer,) = forge.comments(1)
-    assert f"Addressed in {project.tip}." in answer["body"]
+    assert f"addressed this in {project.tip};" in answer["body"]
     assert "> colleague: call it 'renamed'" in answer["body"]
     assert not forge.requested(r"PUT .*/merge$")
 
@@ -376,7 +376,7 @@ def test_what_is_said_while_a_session_works_is_heard_by_the_next(
     one, two = project.prompts()
     assert "and call it 3" not in one
     assert "and call it 3" in two
-    assert f"Addressed in {project.tip}." in forge.line_comments(1)[-1]["body"]
+    assert f"addressed this in {project.tip};" in forge.line_comments(1)[-1]["body"]
 
 
 def test_a_pull_request_that_a_person_opened_is_taken_over(project: ShipProject, forge: Forge) -> None:

@@ -48,7 +48,7 @@ def test_no_check_at_all_is_not_green_unless_the_settings_say_so(project: ShipPr
 
     waiting = project.ship(check=5)
 
-    assert "no check has begun: a pull request without checks is not green" in waiting.stderr
+    assert "no check has started: a pull request without checks is not green" in waiting.stderr
     (pull,) = forge.pulls()
     assert pull["state"] == "open"
     assert not forge.requested(r"PUT .*/merge$")
@@ -84,7 +84,7 @@ def test_results_of_an_older_commit_never_count(project: ShipProject, forge: For
     waiting = project.ship("--merge", "merge", check=5)
 
     assert forge.tip("feature") == project.tip != first
-    assert "no check has begun" in waiting.stderr
+    assert "no check has started" in waiting.stderr
     assert not forge.requested(r"PUT .*/merge$")
 
 
@@ -177,7 +177,7 @@ def test_what_is_cancelled_twice_is_a_persons_business(project: ShipProject, for
 
     asking = project.ship(check=5)
 
-    assert "did not get to a result twice: build (broken)" in asking.stderr
+    assert "twice without a result: build could not start" in asking.stderr
     assert reruns(forge) == 1
     assert not project.prompts()
 

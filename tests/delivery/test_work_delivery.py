@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import yaml
 from tests.acceptance.conftest import DONE
 from tests.plan_documents import story_json, tasks_json
 
+from .killing import SECONDS, Gate, shipping
 from .shipping import GREEN, RED, ShipProject, on_each_push, says, ship_project
 from .world.forge import Forge
 
@@ -36,8 +39,9 @@ echo "$RALPH_TASK_ID" >> "{here}/launches"
 printf '%s' "$prompt" > "{here}/prompt-$RALPH_TASK_ID-$number"
 case $prompt in
   *"2 + 2 is 4"*) echo 4 > sum.txt ;;
-  *) echo 5 > sum.txt; echo "$RALPH_TASK_ID" > "$RALPH_TASK_ID.txt" ;;
+  *) echo 5 > sum.txt; {writes} ;;
 esac
+{then}
 echo '<promise>IMPLEMENTATION_COMPLETE</promise>'
 """
 MARK = """import json, sys
@@ -46,6 +50,8 @@ document = json.load(open(path))
 document["userStories"][0].update(json.loads(sys.argv[1]))
 json.dump(document, open(path, "w"), indent=2)
 """
+DIFFERS = 'echo "$RALPH_TASK_ID, $number" > "$RALPH_TASK_ID.txt"'
+"""What a session changes besides, each time."""
 COMMIT = {"run": "git add -A && git commit -qm session"}
 
 
@@ -57,7 +63,11 @@ def project(forge: Forge, tmp_path: Path) -> ShipProject:
 
 
 def tasks(project: ShipProject, *entries: dict[str, Any], **settings: Any) -> None:
-    project.program("worker", CODER.replace("{here}", str(project.programs)))
+    coder = CODER.replace("{here}", str(project.programs))
+    coder = coder.replace("{writes}", settings.pop("writes", DIFFERS)).replace(
+        "{then}", settings.pop("then", "")
+    )
+    project.program("worker", coder)
     pull_request = settings.pop("pullRequest", {})
     project.setting(
         guardrails=["test -f sum.txt"],
@@ -195,6 +205,71 @@ def test_a_task_that_stays_red_fails_after_as_many_rejections_as_any_other(
     assert status(project) == {"T-1": "failed"}
     assert "failed: build" in ran.stderr
     assert forge.pulls()[0]["state"] == "open", "the work is kept, and a person may look at it"
+
+
+def test_a_session_that_finds_nothing_to_change_is_not_asked_again_and_again(
+    project: ShipProject, forge: Forge
+) -> None:
+    """The check is run again, and then a person is asked: no session could do more."""
+    on_each_push(forge, [("build", RED)], branch="ralph/T-1")
+    tasks(project, {"id": "T-1"}, writes='echo same > "$RALPH_TASK_ID.txt"')
+
+    ran = project.ralph("work", check=5)
+
+    assert "a session found nothing to change" in ran.stderr
+    assert status(project) == {"T-1": "accepted"}
+    assert len((project.programs / "launches").read_text().split()) == 2
+
+
+def test_what_a_killed_process_merged_from_the_base_is_proven_and_pushed(
+    project: ShipProject, forge: Forge
+) -> None:
+    """Killed between the merge and the note that it counts as accepted."""
+    on_each_push(forge, [("build", GREEN)], branch="ralph/T-1")
+    tasks(project, {"id": "T-1"})
+    project.ralph("work", check=0)
+    base = forge.push_as_someone_else("main", {"theirs.txt": "theirs\n"})
+    worktree = str(project.root / ".ralph" / "worktrees" / "T-1")
+    project.git("-C", worktree, "fetch", "-q", "origin", "main")
+    project.git("-C", worktree, "merge", "-q", "--no-ff", "-m", "Merge main into ralph/T-1", base)
+    with closing(sqlite3.connect(project.root / ".ralph" / "ralph.db")) as database, database:
+        changed = "UPDATE deliveries SET delivered = json_set(delivered, '$.updating', ?)"
+        assert database.execute(changed, (base,)).rowcount == 1
+
+    ran = project.ralph("work", check=0)
+
+    assert "changed after the work was accepted" not in ran.stderr
+    assert len((project.programs / "launches").read_text().split()) == 1, "nothing is worked on again"
+    assert forge.tip("ralph/T-1") == project.git("rev-parse", "ralph/T-1").strip()
+    assert "theirs.txt" in forge.git("ls-tree", "--name-only", "ralph/T-1")
+    assert status(project) == {"T-1": "accepted"}
+
+
+def test_what_is_accepted_after_a_person_merged_gets_another_pull_request(
+    project: ShipProject, forge: Forge, tmp_path: Path
+) -> None:
+    """A person merges while a session works on it: its work is not lost, and the task not done without it."""
+    gate = Gate(tmp_path / "gate")
+    on_each_push(forge, [("build", RED)], [("build", GREEN)], branch="ralph/T-1")
+    tasks(project, {"id": "T-1"}, then=f'[ "$number" = 0 ] || {{ {gate.script}; }}')
+
+    with shipping(project, "work") as process:
+        gate.wait()
+        forge.merge_by("colleague", 1, "merge")
+        gate.open()
+        assert process.wait(SECONDS) == 0
+
+    assert status(project) == {"T-1": "accepted"}, "the second one is ready"
+    second = forge.pull(2)
+    assert (second["state"], second["head"]["ref"]) == ("open", "ralph/T-1")
+    assert forge.git("show", "ralph/T-1:T-1.txt") == "T-1, 1"
+    assert forge.git("show", "main:T-1.txt") == "T-1, 0"
+    forge.merge_by("colleague", 2, "merge")
+
+    project.ralph("work", check=0)
+
+    assert status(project) == {"T-1": "done"}
+    assert not (project.root / ".ralph" / "worktrees" / "T-1").exists()
 
 
 def test_a_run_delivers_on_a_branch_of_its_own(project: ShipProject, forge: Forge) -> None:

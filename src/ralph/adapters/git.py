@@ -206,7 +206,8 @@ class Git:
 
     async def branch(self) -> str:
         """The branch that is checked out; empty if none is."""
-        ran = await self._ask("symbolic-ref", "--quiet", "HEAD")  # its short form changes if a tag has the same name
+        # Not the short form, which is another one if a tag has the same name.
+        ran = await self._ask("symbolic-ref", "--quiet", "HEAD")
         return ran.text.removeprefix(HEADS) if ran.ok and ran.text.startswith(HEADS) else ""
 
     async def switch(self, branch: str, *, hint: str = "") -> None:

@@ -37,6 +37,13 @@ class Standing(NamedTuple):
     was_trusted: bool = False
 
     @property
+    def delivers(self) -> bool:
+        """It is asked about on behalf of a run that pushes."""
+        from ralph.domain.trust.pushed_to import PUSHES
+
+        return any(demand.means == PUSHES for demand in self.asked)
+
+    @property
     def is_trusted(self) -> bool:
         return not self.new
 
@@ -104,6 +111,17 @@ def scm_asks(root: Root, loaded: Loaded) -> tuple[Demand, ...]:
     from ralph.wiring.requirements import scm_demands
 
     return scm_demands(loaded.settings, root.workspace)
+
+
+def delivery_asks(root: Root, loaded: Loaded, *, delivers: bool = False) -> tuple[Demand, ...]:
+    """Where the repository makes a run push that delivers, and what that runs. ``delivers``: whatever the settings say."""
+    from dataclasses import replace
+
+    from ralph.domain.delivery.kind import DeliveryKind
+    from ralph.wiring.delivery import delivery_demands
+
+    settings = replace(loaded.settings, delivery=DeliveryKind.PR) if delivers else loaded.settings
+    return delivery_demands(settings, root.workspace)
 
 
 def tasks_ask(root: Root) -> tuple[Demand, ...]:

@@ -69,7 +69,7 @@ async def open_run(
     run_id = launch.resumes or new_run_id(clock.now())
     parent_id = launch.parent_id or environ.get("RALPH_RUN_ID", "")
     environment = agent_environment(launch, run_id, parent_id=parent_id, environ=environ)
-    redactor = redactor_for(launch, {**environ, **environment})  # what the agent does not get is a secret, too
+    redactor = redactor_for(launch, environ, environment)
     complain = _discreetly(complain, redactor)
     own = own_programs_of(launch, environ)
     with open_record(

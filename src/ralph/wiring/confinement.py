@@ -92,11 +92,13 @@ def agent_environment(
     }
 
 
-def redactor_for(launch: Launch, environment: Mapping[str, str]) -> Redactor:
+def redactor_for(launch: Launch, *environments: Mapping[str, str]) -> Redactor:
+    """``environments``: ralph's own and the agent's. What is kept from agents must not appear anywhere either."""
+    secrets = map(secrets_in, environments)
     defined = (secrets_in(own.environment) for own in launch.settings.agents.values())
     addresses = (how.partition("://")[2].partition("/")[2] for how in launch.settings.notify)
     paths = {path for path in addresses if len(path) >= SHORTEST_SECRET}
-    return Redactor(secrets_in(environment).union(paths, *defined))
+    return Redactor(paths.union(*secrets, *defined))
 
 
 def own_programs_of(launch: Launch, environ: Mapping[str, str]) -> OwnPrograms:

@@ -166,7 +166,11 @@ def policy_of(settings: Settings) -> Policy:
 
     own = settings.pull_request
     return Policy(
-        merge=MergeMethod(own.merge), has_ci=own.ci, checks=own.checks, answers_reviews=own.answer_reviews
+        merge=MergeMethod(own.merge),
+        has_ci=own.ci,
+        checks=own.checks,
+        answers_reviews=own.answer_reviews,
+        remote=own.remote,
     )
 
 
@@ -200,15 +204,13 @@ async def take_branch(kit: Kit, port: Port, title: str) -> str:
     Raises UsageError if something is in the way.
     """
     from ralph.adapters.git import Git
-    from ralph.adapters.storage.deliveries import branch_of_run
     from ralph.domain.delivery.texts import branch_name
 
-    git, record = Git(kit.workspace, kit.runners.outside), kit.record
+    git = Git(kit.workspace, kit.runners.outside)
     current = await git.branch()
-    made = branch_name(title, record.run_id)
-    if kit.launch.resumes and (known := branch_of_run(record.database, record.database_file, record.run_id)):
-        if known != made or not _is_unmade(kit, made) or await git.commit_of(f"refs/heads/{made}"):
-            return await check_out(git, current, known)
+    made = branch_name(title, kit.record.run_id)
+    if kit.launch.resumes and (taken := await _taken_before(kit, git, made)):
+        return await check_out(git, current, taken)
     if not await git.commit_of("HEAD"):
         message = "there is no commit yet, so nothing can be delivered"
         raise UsageError(message, hint="make the first commit and push it, then start again")
@@ -229,11 +231,17 @@ def _keep_branch(kit: Kit, branch: str) -> None:
     memory.save(memory.load())
 
 
-def _is_unmade(kit: Kit, branch: str) -> bool:
-    """Nothing became of it yet, so that it may never have been made."""
+async def _taken_before(kit: Kit, git: Git, made: str) -> str:
+    """The branch of a run that is resumed. Empty: it was killed before it took one, or before ``made`` was made."""
+    from ralph.adapters.storage.deliveries import branch_of_run
     from ralph.domain.delivery.memory import Delivered
 
-    return _memory_of(kit, branch).load() == Delivered()
+    record = kit.record
+    known = branch_of_run(record.database, record.database_file, record.run_id)
+    if known in ("", made) and await git.commit_of(f"refs/heads/{made}"):
+        return made
+    is_unmade = known == made and _memory_of(kit, made).load() == Delivered()
+    return "" if is_unmade else known
 
 
 def _memory_of(kit: Kit, branch: str) -> Deliveries:
@@ -274,6 +282,7 @@ def deliver_after(
     prove: Sequence[Check],
     checks: Sequence[Check],
     rebase: Callable[[], Awaitable[None]],
+    accepting: Callable[[Git], Check] | None,
     stays: bool = False,
 ) -> Composed:
     """``composed``, and when its work is done, the way through its pull request. ``prove``: what must pass before a push;
@@ -284,8 +293,10 @@ def deliver_after(
     from ralph.adapters.workspace.delivered_branch import BASES
     from ralph.adapters.workspace.nested_repositories import new_repositories
     from ralph.domain.loop.completion import Completion
+    from ralph.domain.proof.protection import is_ci, matches_any
     from ralph.engine.agents.per_role import PerRoleAgent
     from ralph.engine.delivery.fix_session import AdviserOf, FixAgent, ProbeOf, PromptOf
+    from ralph.engine.delivery.kept_ci import KeptCi
     from ralph.engine.delivery.work import ROLE, DeliveredWork
     from ralph.engine.prompts.advisers import CompletionAdviser
 
@@ -294,6 +305,7 @@ def deliver_after(
     order = order_of(kit, port, purpose, receipt_of_run(kit))
     delivery = port.delivery(kit, git, branch, order, proving(kit, prove))
     delivery.rebase = rebase
+    delivery.is_protected = lambda path: is_ci(path) and not matches_any(path, settings.allow_test_changes)
     tag = "response"
     completion = Completion(tag, settings.completion_response)
 
@@ -302,9 +314,15 @@ def deliver_after(
         base = delivery.pushed or f"{BASES}{port.base}"
         return MergeCheck(git, base=base, nested=lambda: new_repositories(git, base))
 
+    def base_of() -> str:
+        return delivery.base or f"{BASES}{port.base}"
+
+    kept = KeptCi(delivery.branch, delivery.memory, base_of, delivery.is_protected)
+    last = (kept,) if accepting is None else (accepting(git), kept)
+
     def checks_of(assignment: Assignment) -> Sequence[Check]:
         if assignment.role == ROLE:
-            return (merge_check(), *checks)
+            return (merge_check(), *checks, *last)
         return (*composed.checks, *composed.checks_of(assignment))
 
     work = DeliveredWork(

@@ -21,6 +21,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import nothing_to_begin
 
 if TYPE_CHECKING:
+    from ralph.adapters.git import Git
     from ralph.adapters.workspace.earlier_base import EarlierBase
     from ralph.adapters.workspace.proof_store import GitProofStore
     from ralph.adapters.workspace.undo_patch import UndoPatch
@@ -66,6 +67,7 @@ class ProofLayers:
     warnings: Sequence[str] = ()
     advisers: Sequence[Adviser] = ()
     end: Callable[[], Awaitable[None]] = nothing_to_begin
+    accepting: Callable[[Git], Check] | None = None  # that a commit is exactly what was judged
     rebase: Callable[[], Awaitable[None]] = (
         nothing_to_begin  # what is there now is what later work is compared with
     )
@@ -148,6 +150,7 @@ async def proof_layers(
     if not commands:
         return ProofLayers()
     from ralph.adapters.workspace.earlier_base import left_in
+    from ralph.engine.proof.accepted_commit import AcceptedCommit
     from ralph.engine.proof.commit_guard import CommitGuard
     from ralph.engine.proof.left_changes import LeftChangesAdviser
 
@@ -165,6 +168,7 @@ async def proof_layers(
         beginning_of(kit, proof),
         CommitGuard(proof.store, compared),
         advisers=[LeftChangesAdviser(proof.store, compared, undo, run_id=run_id, paths=left)] if left else [],
+        accepting=lambda git: AcceptedCommit(proof.proving, proof.store, git),
         rebase=rebase,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -9,16 +10,17 @@ from ralph.adapters.git import Git
 from ralph.adapters.storage.deliveries import Deliveries
 from ralph.adapters.storage.earlier_runs import figures_of_task
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.adapters.workspace.delivered_branch import DeliveredBranch
+from ralph.adapters.workspace.delivered_branch import BASES, DeliveredBranch
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
+from ralph.domain.delivery.progress import Ended, Fixing, Progress
 from ralph.domain.delivery.receipt import Proof, Receipt
 from ralph.domain.delivery.texts import Purpose
 from ralph.domain.tasks.pipeline import Pipeline
-from ralph.domain.tasks.task import Task
+from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.engine.delivery.delivery import Delivery
 from ralph.engine.delivery.ports import Proven
-from ralph.engine.tasks.ports import Worktree
+from ralph.engine.tasks.ports import JudgeOnce, Worktree
 from ralph.engine.tasks.ship import TaskShip
 from ralph.wiring.delivery import Port, order_of
 from ralph.wiring.kit import Kit
@@ -27,30 +29,82 @@ from ralph.wiring.merge_check import FinalVerification
 
 def told_about(kit: Kit, branch: str) -> str:
     """What the first role must know about the task's pull request; empty: nothing."""
+    return memory_of(kit, branch).load().told
+
+
+def memory_of(kit: Kit, branch: str) -> Deliveries:
     record = kit.record
-    memory = Deliveries(
-        record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now
-    )
-    return memory.load().told
+    return Deliveries(record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now)
 
 
 def task_ship(
-    kit: Kit, port: Port, store: TaskStore, merges: Integration, worktrees: Worktrees, pipeline: Pipeline
+    kit: Kit,
+    port: Port,
+    store: TaskStore,
+    merges: Integration,
+    worktrees: Worktrees,
+    pipeline: Pipeline,
+    slots: asyncio.Semaphore,
 ) -> TaskShip:
+    """``slots``: of the worker."""
     ship = TaskShip(
         tasks=store,
         merges=merges,
         worktrees=worktrees,
-        shipment=lambda task, worktree: shipments.of(task, worktree),
+        shipment=lambda task, worktree, judge: shipments.of(task, worktree, judge),
         first_commit=lambda task: shipments.first_commit(task),
+        taken=lambda task, worktree: shipments.taken(store.get(task), worktree),
         pipeline=pipeline,
+        slots=slots,
         clock=kit.clock,
         control=kit.control,
         publish=kit.publish,
         patience=kit.launch.settings.pull_request.wait,
+        time_over=kit.time_over,
     )
-    shipments = Shipments(kit, port, store, pipeline, others=lambda: ship.waiting)
+    shipments = Shipments(kit, port, store, pipeline, others=lambda: ship.under_way)
     return ship
+
+
+@dataclass(frozen=True, slots=True)
+class TaskShipment:
+    """A delivery, as the work on tasks sees it. Its sessions are those of the task's roles, so the delivery learns from here
+    what was accepted. ``base``: the ref that has the base as it was fetched last."""
+
+    delivery: Delivery
+    base: str
+
+    async def take_up(self) -> None:
+        await self.delivery.take_up()
+
+    async def is_merging(self, commit: str) -> bool:
+        branch = self.delivery.branch
+        return await branch.is_merging() and await branch.tip() == commit
+
+    def accept(self, commit: str) -> None:
+        """The roles' own verifications prove nothing about the whole: the commit is not marked as proven."""
+        memory = self.delivery.memory
+        if memory.load().told:
+            memory.save(memory.load().fix(commit))
+
+    async def advance(self) -> Progress:
+        return await self.delivery.advance()
+
+    async def taken(self, commit: str, ended: Ended) -> str:
+        delivered, branch = self.delivery.memory.load(), self.delivery.branch
+        # A head that is not ours has what someone else pushed on top of ours.
+        is_ours = ended.head in (delivered.pushed, *delivered.earlier)
+        for there in (ended.head if is_ours else delivered.pushed, self.base):
+            if there and await branch.precedes(commit, there):
+                return there
+        return ""
+
+    def begin_again(self) -> None:
+        memory = self.delivery.memory
+        memory.save(memory.load().forget_pull())
+
+    def hand_over(self, fixing: Fixing, *, tip: str) -> None:
+        self.delivery.hand_over(fixing, tip=tip)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,32 +121,42 @@ class Shipments:
         """The base as the remote has it: the user's own branch may have commits that nobody else knows."""
         branch = f"ralph/{task.id}"
         there = self._branch(Git(self.kit.workspace, self.kit.runners.outside), branch)
-        return await there.fetch(task.base or self.port.base)
+        return await there.fetch(self._base(task))
 
-    def of(self, task: Task, worktree: Worktree) -> Delivery:
+    def taken(self, task: Task, worktree: Worktree) -> str:
+        """Of a task that is done: what was pushed last, or the base if nothing had to be."""
+        return memory_of(self.kit, worktree.branch).load().pushed or f"{BASES}{self._base(task)}"
+
+    def of(self, task: Task, worktree: Worktree, judge: JudgeOnce) -> TaskShipment:
         kit = self.kit
         git = Git(worktree.path, kit.runners.outside, is_top=True, folder=worktree.folder)
         purpose = Purpose(
             title=f"{task.title} ({task.id})", text=task.description, criteria=task.acceptance_criteria
         )
         order = order_of(kit, self.port, purpose, self._receipt(task), base=task.base)
-        delivery = self.port.delivery(kit, git, worktree.branch, order, self._prove(task, worktree))
+        delivery = self.port.delivery(kit, git, worktree.branch, order, self._prove(task, worktree, judge))
         delivery.others = self.others
         delivery.rebase = self._rebase(task, git)
-        return delivery
+        return TaskShipment(delivery, f"{BASES}{self._base(task)}")
+
+    def _base(self, task: Task) -> str:
+        return task.base or self.port.base
 
     def _branch(self, git: Git, name: str) -> DeliveredBranch:
         port = self.port
         return DeliveredBranch(git, name, address=port.address, outside=port.outside, options=port.login)
 
-    def _prove(self, task: Task, worktree: Worktree) -> Callable[[str], Awaitable[Proven]]:
+    def _prove(self, task: Task, worktree: Worktree, judge: JudgeOnce) -> Callable[[str], Awaitable[Proven]]:
         verification = FinalVerification(self.kit, task, self.pipeline)
 
         async def prove(commit: str) -> Proven:
-            wrong = await verification.verify(worktree.workspace)
+            judged = await judge(lambda: verification.verify(worktree.workspace))
             proofs = tuple(Proof(one.command, one.success_exit_code) for one in verification.required)
-            reason = wrong.splitlines()[0] if wrong else ""
-            return Proven(passed=not wrong, proofs=proofs, told=wrong, reason=reason)
+            reason = judged.wrong.splitlines()[0] if judged.wrong else ""
+            passed = not judged.wrong and not judged.is_cut
+            return Proven(
+                passed=passed, proofs=proofs, told=judged.wrong, reason=reason, is_cut=judged.is_cut
+            )
 
         return prove
 
@@ -100,11 +164,10 @@ class Shipments:
         """What ralph itself merged into the branch counts as accepted; it is proven before it is pushed."""
 
         async def rebase() -> None:
-            if not await git.commit_of("MERGE_HEAD"):
-                tip = await git.commit_of("HEAD")
-                self.store.change(
-                    task.id, lambda now: replace(now, accepted_commit=tip), at=self.kit.clock.now()
-                )
+            now = self.store.get(task.id)
+            if now.status is TaskStatus.ACCEPTED and (tip := await merge_into(git, now.accepted_commit)):
+                at = self.kit.clock.now()
+                self.store.change(task.id, lambda now: replace(now, accepted_commit=tip), at=at)
 
         return rebase
 
@@ -123,3 +186,11 @@ class Shipments:
             )
 
         return receipt
+
+
+async def merge_into(git: Git, accepted: str) -> str:
+    """The tip, if it merges something into exactly what was accepted; else empty. A killed process may have noted that it
+    would merge, and not have done so: what else was committed meanwhile nobody has judged."""
+    tip, before, other = [await git.commit_of(name) for name in ("HEAD", "HEAD^1", "HEAD^2")]
+    is_merge = bool(accepted and other) and (await git.run("diff", "--quiet", accepted, before)).ok
+    return tip if is_merge else ""

@@ -88,7 +88,8 @@ def _require_same(
     there, here = (clean_line(f"{one.host}/{one.path}") for one in (wanted, remote))
     message = f"the remote is {here}, but pullRequest.repository is {there}: the branch would not be there"
     raise UsageError(
-        message, hint=f"name the remote of {there} in pullRequest.remote, or set pullRequest.repository to {here}"
+        message,
+        hint=f"name the remote of {there} in pullRequest.remote, or set pullRequest.repository to {here}",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
 from ralph.errors import ForgeAway, ForgeRefused
 
+COLOURED = "--allow-escape-sequences"
+"""What gh names when it refuses to print an answer as it is."""
 NOT_LOGGED_IN = 4
 """The exit code by which gh says so."""
 ENVIRONMENT: Mapping[str, str] = {
@@ -57,6 +59,15 @@ class GhTransport:
         self._most = most
 
     async def ask(self, request: Request) -> Answer:
+        try:
+            return await self._ask(request)
+        except ForgeAway as away:
+            if COLOURED not in away.message:
+                raise
+        # Logs have colours. Not every gh knows the option, and none needs it for anything else.
+        return await self._ask(request, COLOURED)
+
+    async def _ask(self, request: Request, *options: str) -> Answer:
         output, err = Ends(is_log=request.is_log, most=self._most), Excerpt(2_000, Keep.TAIL)
         enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -67,7 +78,7 @@ class GhTransport:
 
         with _as_file(request.body) as body:
             exit_ = await self._runner.run(
-                self._command(request, body),
+                self._command(request, body, options),
                 timeouts=Timeouts(total=self._seconds),
                 on_output=take,
                 on_stderr=lambda chunk: err.add(chunk.decode(errors="replace")),
@@ -78,12 +89,12 @@ class GhTransport:
             raise ForgeAway(message)
         return self._answer(request, exit_, output.value(), err.text())
 
-    def _command(self, request: Request, body: Path | None) -> Command:
+    def _command(self, request: Request, body: Path | None, more: Sequence[str]) -> Command:
         headers = {"Accept": "application/vnd.github+json", **request.headers}
         options = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
         given = () if body is None else ("--input", str(body))
         fixed = (self._program, "api", "-i", "--hostname", self._host, "--method", request.method)
-        argv = (*fixed, *options, *given, request.path)
+        argv = (*fixed, *more, *options, *given, request.path)
         return Command(argv, self._cwd, environment=self._environment, exact=True)
 
     def _answer(self, request: Request, exit_: Exit, output: bytes, err: str) -> Answer:

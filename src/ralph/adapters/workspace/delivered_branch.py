@@ -83,6 +83,16 @@ class DeliveredBranch:
         await self._git.must("update-ref", own, head, await self.tip())
         await self._git.must("symbolic-ref", "HEAD", own)  # the files and the index stay as they are
 
+    async def changed_files(self, since: str, commit: str) -> Sequence[str]:
+        return (await self._git.must("diff", "--name-only", "--no-renames", "-z", since, commit, "--")).names
+
+    async def return_home(self) -> str:
+        current = await self._git.branch()
+        if current == self._name or await self._git.changed():
+            return ""
+        await self._git.switch(self._name)
+        return current or "a detached HEAD"
+
     async def uncommitted(self) -> Sequence[str]:
         return await self._git.changed()
 

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
+from ralph.adapters.git_folders import git_folders
 from ralph.adapters.workspace.ignored_files import COMPILED, COMPILED_ENDINGS
 from ralph.adapters.workspace.sealed_files import remove
 from ralph.adapters.workspace.tree_status import TreeStatus, read_status
@@ -102,8 +103,13 @@ class GitWorkspace:
             staged=len(touched & now.staged),
             named=self._from_here(sorted(touched)[:MOST_NAMED]),
             mixed=sum(path in before for path in touched) + len(undone),
+            is_merging=self._is_merging(),
             was_clean=not before,
         )
+
+    def _is_merging(self) -> bool:
+        folders = git_folders(self._top)
+        return folders is not None and (folders.own / "MERGE_HEAD").is_file()
 
     def loss(self) -> str:
         """What the user must know at once: it was there when the run began. Empty: it still is."""

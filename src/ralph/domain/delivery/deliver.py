@@ -20,6 +20,12 @@ from ralph.domain.delivery.standing import CheckStanding, Standing, checks_of
 MOST_UPDATES = 10
 """Times in a row that a moving base is merged into a branch which nobody works on: others may merge faster than CI runs."""
 MOST_NAMED = 5
+LATE = 60.0
+"""Seconds within which the checks of a commit should have started."""
+NO_CHECK = (
+    "no check has started, and a pull request without checks is not green"
+    " (if the repository has none: pullRequest.ci is false)"
+)
 _ENDED = {
     CheckState.CANCELLED: "was cancelled",
     CheckState.TIMED_OUT: "timed out",
@@ -102,7 +108,7 @@ def deliver(facts: Facts) -> Step:
     if remarks := open_remarks(facts):
         return Fix(_said_by(remarks), remarks=remarks, checks=_standing_in(checks, Standing.FAILED))
     if not checks and facts.policy.has_ci:
-        return Wait("no check has begun: a pull request without checks is not green")
+        return Wait(NO_CHECK)
     return _judge(facts, checks)
 
 
@@ -145,6 +151,8 @@ def _green(facts: Facts) -> Step:
         return _merging()
     if facts.has_moved and (facts.tried.updates < MOST_UPDATES or facts.required.is_strict):
         return Update(f"{pull.base} has moved since the checks ran")
+    if _may_be_late(facts):
+        return Wait("waits a moment for checks that may still start: nobody says which there are")
     if objecting := [review.author for review in facts.reviews if review.verdict is Verdict.OBJECTS]:
         return Wait(f"waits for another review by {_list(objecting)}", for_people=True)
     approvals = sum(review.verdict is Verdict.APPROVED for review in facts.reviews)
@@ -160,7 +168,15 @@ def _green(facts: Facts) -> Step:
         return Wait("it is a draft: a person must mark it as ready", for_people=True)
     if facts.tried.is_merging:
         return _merging()
-    return Merge("green, and the settings say merge", policy.merge)
+    return Merge("green", policy.merge)
+
+
+def _may_be_late(facts: Facts) -> bool:
+    """Neither the settings nor the forge, the base or an earlier commit say which checks there are: another one may start
+    any second."""
+    is_named = facts.policy.checks or facts.required.checks is not None
+    was_seen = facts.base_checks or (facts.earlier and facts.tried.seen)
+    return facts.policy.has_ci and not is_named and not was_seen and facts.age < LATE
 
 
 def _merging() -> Wait:
@@ -199,7 +215,8 @@ def _head_moved(facts: Facts) -> Step | None:
     if pull.head in facts.earlier:
         return Wait("the forge has not processed the push yet")
     reason = f"someone else pushed {pull.head[:12]} to {pull.branch}; ralph pushes only over its own commits"
-    hint = f"run `git pull` in {pull.branch}, then `ralph resume`, or continue by hand"
+    pull_it = f"git pull --no-rebase {facts.policy.remote} {pull.branch}"
+    hint = f"run `{pull_it}`, then `ralph resume`, or continue by hand"
     return Ask(reason, hint)
 
 
@@ -208,8 +225,8 @@ def _stubborn(checks: Sequence[CheckStanding]) -> Step:
     hung = tuple(check for check in checks if check.run and check.run.state is CheckState.TIMED_OUT)
     if hung:
         return Fix(f"timed out twice: {_list([check.name for check in hung])}", checks=hung)
-    words = ", ".join(f"{check.name} ({check.run.state})" for check in checks if check.run)
-    return Ask(f"ended twice without a result: {words}", "look at it there, then `ralph resume`")
+    words = ", ".join(f"{check.name} {_ended(check)}" for check in checks)
+    return Ask(f"twice without a result: {words}", "look at it there, then `ralph resume`")
 
 
 def _repaired(facts: Facts, failed: Iterable[CheckStanding]) -> Update | None:
@@ -233,10 +250,14 @@ def _why_again(checks: Sequence[CheckStanding]) -> str:
     words = (
         f"{check.name} passed and failed on one commit"
         if check.standing is Standing.FLAKY or check.run is None
-        else f"{check.name} {_ENDED.get(check.run.state, 'ended')}"
+        else f"{check.name} {_ended(check)}"
         for check in checks[:MOST_NAMED]
     )
     return "; ".join(words)
+
+
+def _ended(check: CheckStanding) -> str:
+    return _ENDED.get(check.run.state, "ended") if check.run is not None else "ended"
 
 
 def _ready(facts: Facts) -> str:

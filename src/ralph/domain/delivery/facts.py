@@ -123,6 +123,7 @@ class Policy:
     has_ci: bool = True
     checks: tuple[str, ...] = ()
     answers_reviews: bool = True
+    remote: str = "origin"  # what people call the remote
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ class Tried:
     """What ralph did about this pull request before. ``reruns``: checks that were run again on the current head."""
 
     reruns: frozenset[str] = frozenset()
+    seen: frozenset[str] = frozenset()  # checks that ran on an earlier commit of it
     answered: frozenset[str] = frozenset()  # ids of remarks
     updates: int = 0  # times that the base was merged into the branch, since a session worked on it
     is_merging: bool = False  # the forge was told to merge this head, and does so when its own rules hold
@@ -153,5 +155,6 @@ class Facts:
     reviews: tuple[Review, ...] = ()
     remarks: tuple[Remark, ...] = ()
     has_moved: bool = False
+    age: float = float("inf")  # seconds since the head was pushed
     policy: Policy = field(default_factory=Policy)
     tried: Tried = field(default_factory=Tried)

@@ -35,21 +35,26 @@ class Delivered:
     proofs: tuple[Proof, ...] = ()
     pushing: str = ""
     pushed: str = ""
+    pushed_at: float = 0.0  # epoch
+    given: str = ""  # the commit that was there already, pushed by someone else
     earlier: tuple[str, ...] = ()
     rerun_on: str = ""
     reruns: tuple[str, ...] = ()
     rerunning: tuple[CheckRun, ...] = ()
     flaky: tuple[str, ...] = ()
     on_base: tuple[str, ...] = ()  # checks that failed on the base as well
+    checks: tuple[str, ...] = ()  # every check that was seen on any commit of it
     told: str = ""  # to the session that works, or worked, on it
     handed: str = ""
     handed_by: str = ""  # the run that did so: what it compares a session's work with, no other has
     asked: tuple[Remark, ...] = ()  # what that session is to answer
     answering: tuple[Answer, ...] = ()
     answered: tuple[str, ...] = ()
-    fixes: int = 0  # sessions whose work was accepted
+    sessions: int = 0  # that began to work on it
+    fixes: int = 0  # of those: whose work was accepted
     futile: str = ""  # the commit at which a session was accepted that had nothing to change
     updates: int = 0
+    base: str = ""  # the commit of the base that was merged last
     updating: str = ""  # the base that is being merged, until later sessions are compared with what it brings
     merging: str = ""  # the head that the forge was told to merge
     is_opening: bool = False  # the forge was, or was to be, told to open the pull request
@@ -61,9 +66,9 @@ class Delivered:
     def begin_push(self, commit: str) -> Delivered:
         return replace(self, pushing=commit)
 
-    def end_push(self, commit: str) -> Delivered:
+    def end_push(self, commit: str, at: float = 0.0) -> Delivered:
         earlier = tuple(dict.fromkeys((*self.earlier, self.pushed))) if self.pushed else self.earlier
-        return replace(self, pushing="", pushed=commit, earlier=earlier[-MOST_EARLIER:])
+        return replace(self, pushing="", pushed=commit, pushed_at=at, earlier=earlier[-MOST_EARLIER:])
 
     def begin_rerun(self, runs: tuple[CheckRun, ...], flaky: tuple[str, ...]) -> Delivered:
         """What is flaky belongs into the receipt, whatever the next run says."""
@@ -80,9 +85,9 @@ class Delivered:
 
     def hand_over(self, told: str, asked: tuple[Remark, ...], tip: str) -> Delivered:
         """``tip`` empty: whoever gets it answers for what becomes of it, and says when it is accepted."""
-        return replace(
-            self, told=told, asked=asked, handed=(self.handed or tip) if tip else "", handed_by=self.run_id
-        )
+        handed = (self.handed or tip) if tip else ""
+        sessions = self.sessions + 1
+        return replace(self, told=told, asked=asked, handed=handed, handed_by=self.run_id, sessions=sessions)
 
     def fix(self, commit: str) -> Delivered:
         """A session worked on it and was accepted; ``commit`` is what it left."""
@@ -123,6 +128,7 @@ class Delivered:
             answered=frozenset((*self.answered, *(answer.remark.id for answer in self.answering))),
             updates=self.updates,
             is_merging=self.merging == head,
+            seen=frozenset(self.checks),
             on_base=frozenset(self.on_base),
             is_futile=self.futile == head,
         )

@@ -9,11 +9,12 @@ from ralph.domain.delivery.facts import Remark
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Ask again after ``seconds``."""
+    """Ask again after ``seconds``. ``seen``: what is known of the pull request; None: nothing new could be seen."""
 
     reason: str
     seconds: float
     for_people: bool = False
+    seen: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """``is_good`` False: it was closed, and the work was not taken. ``is_merged``: the base has it."""
+    """``is_good`` False: it was closed, and the work was not taken. ``is_merged``: the base has it. ``head``: the commit that
+    was merged; empty: the base has all of the branch."""
 
     reason: str
     is_good: bool = True
     is_merged: bool = False
+    head: str = ""
 
 
 Progress = Waiting | Fixing | Asking | Ended

@@ -51,7 +51,7 @@ def receipt_section(receipt: Receipt) -> str:
 
 def _facts(receipt: Receipt) -> Iterable[str]:
     if receipt.claim:
-        yield f"The agent's claim: {receipt.claim}"
+        yield f"Accepted: {receipt.claim}"
     if receipt.sessions:
         denied = f"; {receipt.denied} claims were denied" if receipt.denied != 1 else "; 1 claim was denied"
         sessions = "1 session" if receipt.sessions == 1 else f"{receipt.sessions} sessions"

@@ -75,14 +75,14 @@ def _is_after(run: CheckRun, old: CheckRun) -> bool:
 
 
 def _required(facts: Facts, runs: Iterable[str]) -> frozenset[str] | None:
-    """None: whatever was seen. What the forge demands, else whatever runs on the base and here."""
+    """None: whatever was seen. What the forge demands, else whatever runs on the base and here, or ran here before."""
     if facts.policy.checks:
         return frozenset(facts.policy.checks)
     if not facts.policy.has_ci:
         return None
     if facts.required.checks is not None:
         return frozenset(facts.required.checks)
-    return frozenset(run.name for run in facts.base_checks).union(runs)
+    return frozenset(run.name for run in facts.base_checks).union(runs, facts.tried.seen)
 
 
 def _by_name(runs: Iterable[CheckRun]) -> dict[str, list[CheckRun]]:

@@ -71,7 +71,11 @@ def body_of(purpose: Purpose, subjects: Sequence[str]) -> str:
 
 def answer_text(remark: Remark, commit: str) -> str:
     """``commit`` empty: a session looked at it, and changed nothing."""
-    said = f"Addressed in {commit}." if commit else "The agent looked at this and found nothing to change."
+    said = (
+        f"ralph: an agent session addressed this in {commit}; please look."
+        if commit
+        else "ralph: an agent session looked at this and found nothing to change."
+    )
     return f"{said}\n\n{MARK}answer {remark.id} -->"
 
 

@@ -19,4 +19,5 @@ class TreeChange:
     staged: int = 0  # of those: they differ in the index, too
     named: tuple[str, ...] = ()  # the uncommitted ones, from the working folder; not all, if there are many
     mixed: int = 0  # the user had uncommitted changes in them before
+    is_merging: bool = False  # a merge was begun in it and is not committed
     was_clean: bool = True  # nothing was uncommitted when the run began

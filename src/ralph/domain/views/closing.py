@@ -84,6 +84,8 @@ class Closing:
         tree = self.ended.tree
         if tree is None or not (tree.files or tree.commits):
             return ""
+        if tree.is_merging:  # anything else would leave half of it, which the next commit would conclude
+            return f"To undo: `{self._git} merge --abort`, the merge that is under way here"
         if not tree.began_with:
             return "To undo: by hand, there was no commit before the run"
         commit = tree.began_with[:SHORT]

@@ -67,6 +67,7 @@ class Delivery:
             order=self.order,
             prove=lambda commit: self.prove(commit),
             publish=self.publish,
+            clock=self.clock,
             redact=self.redact,
         )
         self._lookout = Lookout(
@@ -101,6 +102,11 @@ class Delivery:
         self._departure.begin(run_id)
 
     @property
+    def base(self) -> str:
+        """The commit of the base that was merged last, or the branch began with; empty: not known."""
+        return self.memory.load().base
+
+    @property
     def pushed(self) -> str:
         return self.memory.load().pushed
 
@@ -116,9 +122,14 @@ class Delivery:
             delivered = delivered.fix(commit)
             self.memory.save(delivered if delivered.proven == commit else delivered.prove(commit, proofs))
 
-    def leave(self, tip: str) -> None:
-        """A session was not accepted. If it has committed nothing, whatever is committed later is the user's."""
-        delivered = self.memory.load()
+    async def leave(self) -> None:
+        """A session was not accepted. If it has committed nothing, whatever is committed later is the user's. A branch that it
+        left checked out is not what the next command is to work on."""
+        if left := await self.branch.return_home():
+            self.publish(
+                Warned(f"the session left {left} checked out; {self.branch.name} is checked out again")
+            )
+        delivered, tip = self.memory.load(), await self.branch.tip()
         if delivered.handed == tip:
             self.memory.save(replace(delivered, handed=""))
 
@@ -221,7 +232,8 @@ class Delivery:
                 return self._lookout.wait(reason, for_people=for_people)
             case Done(reason, is_good):
                 is_merged = facts.pull.state is PullState.MERGED
-                return Ended(reason + await self._left_behind(facts.pull), is_good, is_merged)
+                head = facts.pull.head if is_merged else ""
+                return Ended(reason + await self._left_behind(facts.pull), is_good, is_merged, head)
             case Ask(reason, hint):
                 return Asking(reason, hint)
             case Rerun():
@@ -266,13 +278,15 @@ class Delivery:
     async def _update(self, facts: Facts, reason: str) -> Progress | None:
         """The base, merged here: what results is proven like everything else before it is pushed."""
         pull, is_begun = facts.pull, await self.branch.is_merging()
+        if is_begun and not await self.branch.uncommitted():  # undone, but for git's note of it
+            await self.branch.abort_merge()
+            is_begun = False
         if not is_begun and (changed := await self.branch.uncommitted()):
             if self.memory.load().told:
                 return self._told_again(reason)
             return Asking(f"{reason}, but files here are not committed: {some_of(changed)}", PUT_AWAY)
         base = await self.branch.fetch(pull.base)
-        if not is_begun:
-            self.memory.save(replace(self.memory.load(), updating=base))
+        self.memory.save(replace(self.memory.load(), base=base, updating="" if is_begun else base))
         conflicts = await self.branch.merge(base, message=f"Merge {pull.base} into {pull.branch}")
         if untouchable := [name for name in conflicts if self.is_protected(name)]:
             return await self._give_up_merge(pull, untouchable)
@@ -292,7 +306,10 @@ class Delivery:
         reason = f"{pull.branch} conflicts with {pull.base} in {some_of(files)}, which no session may change"
         return Asking(reason, f"merge {pull.base} into {pull.branch} yourself, then `ralph resume`")
 
-    async def _fix(self, step: Fix, facts: Facts) -> Fixing:
+    async def _fix(self, step: Fix, facts: Facts) -> Fixing | Asking:
+        if not self.memory.load().told and (changed := await self.branch.uncommitted()):
+            why = f"{step.reason}; but files here are not committed, and would become part of the fix: {some_of(changed)}"
+            return Asking(why, PUT_AWAY)
         runs = [check.run for check in step.checks[:MOST_LOGS] if check.run is not None]
         logs = [self._masked(await self.forge.failure(run)) for run in runs]
         return self._fixing(facts, step.reason, logs=logs, remarks=step.remarks)
@@ -314,7 +331,7 @@ class Delivery:
             pull=facts.pull,
             purpose=self.order.purpose,
             reason=reason,
-            attempt=self.memory.load().fixes + 1,
+            attempt=self.memory.load().sessions + 1,
             logs=logs,
             remarks=remarks,
             conflicts=conflicts,

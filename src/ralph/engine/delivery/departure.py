@@ -15,7 +15,7 @@ from ralph.domain.delivery.texts import answer_text, body_of, proof_objective, t
 from ralph.domain.loop.events import Warned
 from ralph.engine.delivery.order import PUT_AWAY, Order, Prove, some_of
 from ralph.engine.delivery.ports import Branch, DeliveryMemory, Forge, NewPullRequest
-from ralph.engine.ports import Publish
+from ralph.engine.ports import Clock, Publish
 from ralph.errors import ForgeRefused
 
 
@@ -29,6 +29,7 @@ class Departure:
     order: Order
     prove: Prove
     publish: Publish
+    clock: Clock
     redact: Callable[[str], str]
 
     _before: int = field(default=0, init=False)  # the number that an earlier run left
@@ -95,12 +96,12 @@ class Departure:
             return Asking(why, PUT_AWAY)
         proven = await self.prove(tip)
         if proven.is_cut:
-            return Waiting("the proof was cut short", 0.0)
+            return Waiting(proven.reason or "the proof was cut short", 0.0)
         if proven.passed:
             is_fixed = delivered.told and not delivered.handed and tip != delivered.pushed
             self.memory.save((delivered.fix(tip) if is_fixed else delivered).prove(tip, proven.proofs))
             return None
-        attempt = delivered.fixes + 1
+        attempt = delivered.sessions + 1
         told = proof_objective(branch=self.branch.name, told=proven.told, attempt=attempt)
         return Fixing(proven.reason, self.redact(told))
 
@@ -117,14 +118,16 @@ class Departure:
         remote = await self.branch.remote_tip()
         if remote == tip:
             if delivered.pushed != tip:
-                self.memory.save(delivered.end_push(tip))
+                is_own = delivered.pushing == tip
+                given = delivered.given if is_own else tip
+                self.memory.save(replace(delivered.end_push(tip, self.clock.now()), given=given))
             return None
         if not remote and delivered.pushed:
-            hint = f"`git push -u <remote> {name}` brings it back, then `ralph resume`; the work is in {name} here"
+            hint = f"`git push -u {self.order.policy.remote} {name}` brings it back, then `ralph resume`; the work is in {name} here"
             return Asking(f"someone deleted {name} on the remote", hint)
-        is_own = remote in ("", delivered.pushed, delivered.pushing)
+        is_own = remote in ("", delivered.pushed, delivered.pushing) and remote != (delivered.given or None)
         if not is_own and delivered.pushed and await self.branch.precedes(remote, delivered.pushed):
-            hint = f"`git push <remote> {name}` brings it back, `git reset --hard` to that commit gives it up; then `ralph resume`"
+            hint = f"`git push {self.order.policy.remote} {name}` brings it back, `git reset --hard` to that commit gives it up; then `ralph resume`"
             return Asking(f"someone reset {name} on the remote to {remote[:12]}", hint)
         if not is_own and not await self.branch.is_ahead_of(remote):
             return self._theirs(remote)
@@ -137,14 +140,16 @@ class Departure:
                 return self._theirs(remote)
             refused = None
         if refused is None:
-            self.memory.save(self.memory.load().end_push(tip))
+            self.publish(Warned(f"pushed {tip[:12]} to {name}", mild=True))
+            self.memory.save(self.memory.load().end_push(tip, self.clock.now()))
             return None
         return Asking(f"{name} cannot be pushed: {refused.reason}", "see the rules of the remote's branches")
 
     def _theirs(self, remote: str) -> Asking:
         name = self.branch.name
         reason = f"someone else pushed {remote[:12]} to {name}; ralph pushes only over its own commits"
-        return Asking(reason, f"run `git pull` in {name}, then `ralph resume`; your work is still here")
+        pull = f"git pull --no-rebase {self.order.policy.remote} {name}"
+        return Asking(reason, f"run `{pull}`, then `ralph resume`; your work is still here")
 
     async def open(self) -> PullRequest:
         order, name = self.order, self.branch.name

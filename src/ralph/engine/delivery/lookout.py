@@ -46,7 +46,7 @@ class Lookout:
             return None
         pulse = (await self.forge.pulse()).get(number, "")
         is_due = self.clock.monotonic() - self._looked >= between
-        if pulse != self._pulse or is_due or await self.branch.tip() != self.memory.load().pushed:
+        if pulse != self._pulse or is_due:
             self._pulse = pulse
             return None
         return self.wait(self._waiting.reason, for_people=self._waiting.for_people)
@@ -64,6 +64,10 @@ class Lookout:
         if done := begun_again(delivered.rerunning, checks):
             delivered = delivered.end_rerun(pull.head, done)
             self.memory.save(delivered)
+        names = tuple(dict.fromkeys((*delivered.checks, *(run.name for run in checks))))
+        if names != delivered.checks:
+            delivered = replace(delivered, checks=names)
+            self.memory.save(delivered)
         tip = await self.forge.tip(pull.base)
         opinions = await self.forge.opinions(number)
         facts = Facts(
@@ -76,6 +80,7 @@ class Lookout:
             reviews=opinions.reviews,
             remarks=opinions.remarks,
             has_moved=bool(tip) and not await self.branch.contains(tip),
+            age=self.clock.now() - delivered.pushed_at,
             policy=self.policy,
             tried=delivered.tried(pull.head),
         )
@@ -103,7 +108,7 @@ class Lookout:
     def wait(self, reason: str, *, for_people: bool) -> Waiting:
         seconds = pace.until_next_look(self._unchanged, for_people=for_people)
         self._unchanged += 1
-        self._waiting = Waiting(reason, seconds, for_people)
+        self._waiting = Waiting(reason, seconds, for_people, self._told)
         return self._waiting
 
 

@@ -137,6 +137,14 @@ class Branch(Protocol):
         """Commit what accepted work left uncommitted, a merge that was resolved included; gives the new tip."""
         ...
 
+    async def changed_files(self, since: str, commit: str) -> Sequence[str]:
+        """Those that differ between two commits."""
+        ...
+
+    async def return_home(self) -> str:
+        """Check the branch out again, if a session left another one there and nothing is in the way; gives that one."""
+        ...
+
     async def uncommitted(self) -> Sequence[str]: ...
 
     async def edited(self) -> Sequence[str]:

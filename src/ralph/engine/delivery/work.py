@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from ralph.domain.delivery.patience import Patience
 from ralph.domain.delivery.progress import Asking, Ended, Fixing, Waiting
 from ralph.domain.delivery.receipt import Proof
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Offer, Pending
@@ -17,6 +18,8 @@ ROLE = "delivery"
 """Of the sessions that work on a pull request."""
 KEY = "pull request"
 CONTINUE = "`ralph resume` continues"
+STAYS = 60.0
+"""Seconds between two looks at one that is ready, and waits for somebody to merge it."""
 
 
 class NoWork:
@@ -48,10 +51,9 @@ class DeliveredWork:
         self._delivery = delivery
         self._run_id = run_id
         self._clock = clock
-        self._patience = patience
+        self._patience = Patience(patience)
         self._rebase = rebase
         self._stays = stays
-        self._waits: tuple[str, float] = ("", 0.0)  # for what, and since when
         self._fixing: Fixing | None = None  # what the next session is about
 
     async def next(self, state: LoopState) -> Offer:
@@ -65,15 +67,20 @@ class DeliveredWork:
             case Waiting():
                 return self._wait(progress)
             case Fixing(objective=objective):
-                self._waits = ("", 0.0)
                 self._fixing = progress
                 return Assignment(
                     key=KEY, objective=objective, role=ROLE, acceptance=Acceptance.CLAIM_AND_PROOF
                 )
             case Asking(reason, hint):
                 return Blocked(reason, hint or CONTINUE)
-            case Ended(reason, is_good):
-                return Drained(reason, () if is_good else (self._delivery.branch.name,))
+            case Ended(reason, is_good=False):
+                return Blocked(
+                    reason, f"reopen it on the forge, then `ralph resume`; or ship {self._name} again"
+                )
+            case Ended(reason, is_merged=False) if self._stays:
+                return Pending(reason, STAYS)
+            case Ended(reason):
+                return Drained(reason)
 
     async def begin_session(self) -> None:
         """From here on, what is committed may be the session's: nothing of it is pushed before it is accepted."""
@@ -88,7 +95,7 @@ class DeliveredWork:
             self._delivery.accept(commit, proofs_of(evidence))
             await self._rebase()
         else:
-            self._delivery.leave(await self._delivery.branch.tip())
+            await self._delivery.leave()
         return None
 
     @property
@@ -107,16 +114,13 @@ class DeliveredWork:
         self._delivery.begin(self._run_id)
 
     def _wait(self, waiting: Waiting) -> Offer:
-        now = self._clock.monotonic()
-        if self._waits[0] != waiting.reason:
-            self._waits = (waiting.reason, now)
+        left = self._patience.left(self._clock.monotonic(), waiting.seen)
         if self._stays:
             return Pending(waiting.reason, waiting.seconds)
         if waiting.for_people:
             return Blocked(
                 waiting.reason, f"{CONTINUE} when that has happened; `ralph ship --watch` waits for it"
             )
-        left = self._waits[1] + self._patience - now
         if left <= 0:
             return Blocked(waiting.reason, f"{CONTINUE}; `ralph ship --watch` waits for as long as it takes")
         return Pending(waiting.reason, min(waiting.seconds, left))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ralph.domain.loop.decision import Outcome
@@ -28,11 +29,18 @@ class AcceptedTasks:
     def note(self, task_id: str, kind: str, text: str) -> None:
         self.tasks.note(task_id, TaskEvent(kind, text, self.clock.now()))
 
-    def send_back(self, task: Task, back: SentBack) -> TaskResult | Task:
-        """What became of the task; or the task itself, if it must be worked on again."""
-        now = self.tasks.change(
-            task.id, lambda current: send_back(current, back, self.pipeline), at=self.clock.now()
-        )
+    def send_back(
+        self, task: Task, back: SentBack, *, along: Callable[[Task], None] = lambda before: None
+    ) -> TaskResult | Task:
+        """What became of the task; or the task itself, if it must be worked on again. ``along`` gets the task as it was, and
+        is on record together with this, or not at all; one that was cancelled meanwhile is not sent back."""
+
+        def rule(current: Task) -> Task:
+            if (after := send_back(current, back, self.pipeline)) != current:
+                along(current)
+            return after
+
+        now = self.tasks.change(task.id, rule, at=self.clock.now())
         return now if now.status is TaskStatus.OPEN else result_of_run(now, Outcome.FAILED, back.remark)
 
     async def finish(self, task_id: str, worktree: Worktree, *, merged_into: str, told: str) -> None:

@@ -53,6 +53,10 @@ class TaskMerge:
     def waiting(self) -> int:
         return 0
 
+    @property
+    def can_wait(self) -> bool:
+        return False
+
     async def run(self, task: Task, worktree: Worktree) -> TaskResult | Task:
         """What became of the task; or the task itself, if it must be worked on again."""
         async with self._turn:

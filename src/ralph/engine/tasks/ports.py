@@ -16,7 +16,7 @@ from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.engine.ports import Agent, Commands, Journal, Judging, ProcessRunner
 
 if TYPE_CHECKING:
-    from ralph.domain.delivery.progress import Fixing, Progress
+    from ralph.domain.delivery.progress import Ended, Fixing, Progress
     from ralph.domain.loop.state import LoopState
     from ralph.domain.tasks.pipeline import MergeResult
     from ralph.domain.tasks.work_result import TaskResult
@@ -270,20 +270,50 @@ class Merges(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the final verification of a task's commit found: empty if it is good. ``is_cut``: nothing, because the
+    verification was cut off, or is not wanted any more."""
+
+    wrong: str = ""
+    is_cut: bool = False
+
+
+JudgeOnce = Callable[[Callable[[], Awaitable[str]]], Awaitable[Judged]]
+"""Runs a final verification when there is room for it, and knows whether what it says counts."""
+
+
 class Shipment(Protocol):
     """The way of one task's branch through its pull request."""
 
-    @property
-    def pushed(self) -> str:
-        """The commit that the forge has."""
+    async def take_up(self) -> None:
+        """Finish what a killed process began: what ralph itself merged into the branch counts as accepted."""
+        ...
+
+    async def is_merging(self, commit: str) -> bool:
+        """A merge into exactly this commit is under way, with conflicts: the delivery knows what to do about it."""
+        ...
+
+    def accept(self, commit: str) -> None:
+        """Every role has accepted this commit: what was asked is answered by it, or by nobody's having anything to change.
+        It must still be proven. Idempotent."""
         ...
 
     async def advance(self) -> Progress:
         """Everything that can be done now, and what is next."""
         ...
 
-    def hand_over(self, fixing: Fixing) -> None:
-        """The first role will work on this: its next session is told so, also after a kill."""
+    async def taken(self, commit: str, ended: Ended) -> str:
+        """What has this commit, now that it ended like this: a commit that was merged, or the base; empty: neither."""
+        ...
+
+    def begin_again(self) -> None:
+        """The pull request is over: what is left needs another one."""
+        ...
+
+    def hand_over(self, fixing: Fixing, *, tip: str) -> None:
+        """The first role will work on this, beginning with the commit ``tip``: its next session is told so, also after a
+        kill."""
         ...
 
 
@@ -293,6 +323,11 @@ class WayOut(Protocol):
     @property
     def waiting(self) -> int:
         """Tasks that only wait for something outside: others may be worked on meanwhile."""
+        ...
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether a task ever does."""
         ...
 
     async def start(self, task: Task) -> str:

@@ -39,12 +39,13 @@ from ralph.engine.tasks.ports import (
 from ralph.errors import RalphError, SetupFailed
 
 LOOK_EVERY = 1.0
-"""Seconds between two looks for work, while accepted tasks wait."""
+"""Seconds between two looks for work, where accepted tasks may wait: one that does makes room for another."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Worker:
-    """``wanted``: only these tasks; empty: whatever is ready. ``state``: where an earlier process left this run."""
+    """``wanted``: only these tasks; empty: whatever is ready. ``state``: where an earlier process left this run. ``slots``: as
+    many as ``max_parallel``; sessions hold one each, and so does whatever else on the way out uses the machine as they do."""
 
     tasks: TaskQueue
     watch: OutsideWatch
@@ -56,6 +57,7 @@ class Worker:
     target: str
     wanted: tuple[str, ...]
     max_parallel: int
+    slots: asyncio.Semaphore
     budget: Budget
     state: LoopState
     journal: Journal
@@ -70,12 +72,10 @@ class Worker:
     _accepted: list[str] = field(default_factory=list, init=False)  # by an earlier process; not merged yet
     _concerns: list[str] = field(default_factory=list, init=False)
     _broken: SetupFailed | None = field(default=None, init=False)  # no worktree can be set up
-    _slots: asyncio.Semaphore = field(init=False)  # for tasks that came back while others took their place
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
         self._began = self.clock.monotonic() - self.state.seconds
-        self._slots = asyncio.Semaphore(self.max_parallel)
 
     async def run(self) -> RunResult:
         active: dict[asyncio.Task[TaskResult], str] = {}
@@ -92,8 +92,7 @@ class Worker:
                     self._start_ready(active, only_merges=bool(limit))
                 if not active:
                     break
-                # One that begins to wait makes room for another.
-                again = LOOK_EVERY if self.merge.waiting else None
+                again = LOOK_EVERY if self.merge.can_wait else None
                 done, _ = await asyncio.wait(active, timeout=again, return_when=asyncio.FIRST_COMPLETED)
                 for finished in done:
                     self._take_result(active.pop(finished), finished.result())
@@ -194,7 +193,7 @@ class Worker:
         await self.preparation.prepare(worktree)
 
     async def _run(self, task: Task, worktree: Worktree) -> RunResult:
-        async with self._slots:
+        async with self.slots:  # while one waited or came back, others may have taken its place
             result = await self.runs.run(
                 task, worktree, exceeded=self._exceeded, listen=self._listen, spent=self._spent
             )

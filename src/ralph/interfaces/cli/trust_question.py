@@ -32,7 +32,7 @@ def require_trust(launch: Launch) -> None:
     from ralph.operations.trust import trust
 
     if not can_ask():
-        agree = _command_to_agree()
+        agree = _command_to_agree(standing)
         own = f"if you changed it yourself: `{agree} --yes`; else " if standing.was_trusted else ""
         hint = f"{own}look at it with `{agree} --show`, then `{agree}`; in a script: --trust or {VARIABLE}=1"
         raise UntrustedProject(_why(standing), hint=hint)
@@ -100,7 +100,7 @@ def ask(standing: Standing, *, about: str = "") -> None:
     if not answer.endswith("\n"):  # Ctrl-D
         click.echo(err=True)
     if answer.strip().lower() not in ("y", "yes"):
-        agree = _command_to_agree()
+        agree = _command_to_agree(standing)
         message = f"{reveal(str(standing.project))} is not trusted: nothing was run; `{agree}` asks again"
         raise UntrustedProject(message)
 
@@ -135,7 +135,7 @@ def _lines(standing: Standing, *, only_new: bool) -> Iterator[str]:
                 mark = "+" if standing.was_trusted and demand in standing.new else " "
                 yield f"  {mark} {describe(demand)}" + (f"  ({reveal(demand.key)})" if demand.key else "")
     if only_new:
-        yield f"The rest is as you trusted it (`{_command_to_agree()} --show` lists all of it)."
+        yield f"The rest is as you trusted it (`{_command_to_agree(standing)} --show` lists all of it)."
         yield "If this is your own edit, answer y; if not, find out whose it is first."
 
 
@@ -159,7 +159,7 @@ def _wrapped(line: str, stream: TextIO) -> list[str]:
     return lines
 
 
-def _command_to_agree() -> str:
+def _command_to_agree(standing: Standing) -> str:
     """``ralph trust``, for the project and the plan that this command was given."""
     import shlex
 
@@ -167,7 +167,10 @@ def _command_to_agree() -> str:
 
     given = click.get_current_context().params
     places = [(f"--{name.replace('_', '-')}", given.get(name)) for name in ("project_dir", "ralph_dir")]
-    return shlex.join(["ralph", "trust", *(str(one) for place in places if place[1] for one in place)])
+    deliver = ("--deliver", "pr") if standing.delivers else ()
+    return shlex.join(
+        ["ralph", "trust", *deliver, *(str(one) for place in places if place[1] for one in place)]
+    )
 
 
 def can_ask() -> bool:

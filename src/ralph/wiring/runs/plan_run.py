@@ -207,6 +207,7 @@ class PlanComposition:
                     prove=commands,
                     checks=[kept, *commands, *proof.checks],
                     rebase=accept,
+                    accepting=proof.accepting,
                 )
             yield composed
             await proof.end()

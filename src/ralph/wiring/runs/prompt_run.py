@@ -181,6 +181,7 @@ class PromptComposition:
                 prove=kit.guardrails(),
                 checks=[*kit.guardrails(), *proof.checks],
                 rebase=proof.rebase,
+                accepting=proof.accepting,
             )
         yield composed
         await proof.end()

@@ -7,9 +7,12 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from ralph.adapters.files import read_whole
 from ralph.adapters.git import Git
+from ralph.adapters.git_folders import git_folders
 from ralph.adapters.storage.deliveries import branch_of_run
 from ralph.config.loading import Loaded
 from ralph.config.root import Root, git_top
@@ -36,6 +39,8 @@ from ralph.wiring.profiles import load_profile
 from ralph.wiring.proof import prompt_layers
 from ralph.wiring.requirements import guardrails_of, require_runnable
 
+HEADS = "ref: refs/heads/"
+MOST_BYTES = 10_000
 _NUMBER = re.compile(r"#?(\d{1,18})|https?://([^/\s]+)/(\S+?)/(?:pull|pulls)/(\d{1,18})(?:[/?#]\S*)?")
 """A pull request by its number, or by its address: host, repository, number."""
 
@@ -51,16 +56,17 @@ class ShipComposition:
     base: str = ""
     title: str = ""
     stays: bool = False
+    current: str = ""  # the branch that was checked out when it was asked for; for people
 
     def arguments(self) -> Mapping[str, object]:
         return {"target": self.target, "base": self.base, "title": self.title, "stays": self.stays}
 
     def describe(self) -> Mapping[str, object]:
-        return {"prompt": f"ship {self.target or 'the current branch'}", **self.arguments()}
+        return {"prompt": f"ship {self.target or self.current or 'the current branch'}", **self.arguments()}
 
     def warnings(self, launch: Launch) -> Iterator[str]:
         if not launch.guardrails:
-            yield "no guardrails are configured: nothing is run here before the branch is pushed"
+            yield "no guardrails: nothing is run here before the branch is pushed; --guardrail COMMAND adds one"
 
     @asynccontextmanager
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
@@ -88,6 +94,7 @@ class ShipComposition:
             prove=guardrails,
             checks=[*guardrails, *proof.checks],
             rebase=proof.rebase,
+            accepting=proof.accepting,
             stays=self.stays,
         )
         await proof.end()
@@ -117,6 +124,8 @@ class ShipComposition:
             message = f"{wanted} has no commit yet, so there is nothing to ship"
             raise UsageError(message, hint="commit your work first")
         branch = await check_out(git, current, wanted)
+        if branch != current:
+            kit.note(f"switched from {current or 'a detached HEAD'} to {branch}, and stays there")
         if not known:  # also if it is resumed, but had not begun
             await require_clean(git)
             await _require_commits(git, port, branch)
@@ -174,6 +183,14 @@ async def _require_commits(git: Git, port: Port, branch: str) -> None:
         raise UsageError(message, hint="commit your work first")
 
 
+def current_branch(workspace: Path) -> str:
+    """By git's own file, before anything may be run; empty: none, or not known."""
+    folders = git_folders(workspace)
+    head = (read_whole(folders.own / "HEAD", MOST_BYTES) or b"") if folders is not None else b""
+    ref = head.decode(errors="replace").strip()
+    return ref.removeprefix(HEADS) if ref.startswith(HEADS) else ""
+
+
 def prepare_ship(
     loaded: Loaded,
     root: Root,
@@ -197,7 +214,7 @@ def prepare_ship(
         settings=settings,
         root=root,
         agents=chosen_agents(settings, root.workspace, environ=environ),
-        composition=ShipComposition(target, base, title, stays),
+        composition=ShipComposition(target, base, title, stays, current_branch(root.workspace)),
         maximum=settings.maximum_iterations,
         guardrails=guardrails_of(settings),
         resumes=resumes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,6 +93,8 @@ class WorkComposition:
             raise
         for note in notes_on_setup(kit.launch):
             kit.note(note)
+        if port is not None:
+            kit.note(f"each task is delivered as a pull request into {port.base} of {port.repository.name}")
         tree = kit.git_workspace()
         worker = self._worker(kit, store, target, wanted, port)
         if tree is not None:
@@ -121,11 +124,12 @@ class WorkComposition:
             run_folder=kit.record.folder,
             preparation=preparation,
         )
+        slots = asyncio.Semaphore(self.max_parallel)
         way_out: WayOut = self._merge(kit, store, merges, worktrees, target)
         if port is not None:
             from ralph.wiring.task_delivery import task_ship
 
-            way_out = task_ship(kit, port, store, merges, worktrees, self.pipeline)
+            way_out = task_ship(kit, port, store, merges, worktrees, self.pipeline, slots)
         return Worker(
             tasks=store,
             watch=TaskWatch(store, kit.record.database, kit.warn, kit.clock.now),
@@ -137,6 +141,7 @@ class WorkComposition:
             target=target,
             wanted=wanted,
             max_parallel=self.max_parallel,
+            slots=slots,
             budget=kit.launch.budget(),
             state=kit.state,
             journal=kit.record.journal,

@@ -95,6 +95,30 @@ def test_the_setting_goes_before_the_remote() -> None:
 
 
 @pytest.mark.parametrize(
+    ("remote", "is_same"),
+    [
+        ("https://github.com/A/b.git", True),
+        ("git@github.com:a/b", True),
+        ("ssh://git@ssh.github.com:443/a/b", True),
+        ("git@github-work:a/b.git", True),  # of the user's ssh configuration
+        ("https://mirror.example.com/x/y", True),  # no forge that we know
+        ("/srv/fork.git", True),
+        ("https://github.com/fork/b.git", False),
+        ("git@github.com:fork/b", False),
+        ("git@github-work:fork/b", False),
+        ("https://github.example.com/a/b", False),
+    ],
+)
+def test_a_remote_of_another_repository_than_the_setting_s_is_refused(remote: str, is_same: bool) -> None:
+    if is_same:
+        assert found(remote, "github.com/a/b", TOKEN)[1] == "repos/a/b"
+        return
+    with pytest.raises(UsageError, match=r"but pullRequest.repository is github.com/a/b") as refused:
+        found(remote, "github.com/a/b", TOKEN)
+    assert "pullRequest.remote" in refused.value.hint
+
+
+@pytest.mark.parametrize(
     ("environ", "address", "setting", "wanted"),
     [
         ({}, "https://github.com/o/r", "", "https://api.github.com:443"),

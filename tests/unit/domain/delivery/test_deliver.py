@@ -72,7 +72,7 @@ TABLE: list[tuple[str, Facts, type[Step], str]] = [
     # one head commit
     ("someone else pushed", facts(passed(), ours=OLD), Ask, "someone else pushed"),
     ("push not seen yet", facts(passed(), ours=OLD, earlier=frozenset({HEAD})), Wait, "has not processed the push"),
-    ("only old results", facts(passed(commit=OLD)), Wait, "no check has begun"),
+    ("only old results", facts(passed(commit=OLD)), Wait, "no check has started"),
     ("old failure, new pass", facts(failed(commit=OLD), passed()), Done, "ready"),
     ("old pass, new failure", facts(passed(commit=OLD), failed()), Fix, "failed: build"),
     # no check, no green
@@ -83,6 +83,12 @@ TABLE: list[tuple[str, Facts, type[Step], str]] = [
     ("running", facts(passed("lint"), run("build", CheckState.RUNNING)), Wait, "waits for build"),
     ("one failed, another runs", facts(failed("lint"), run("build", CheckState.RUNNING)), Wait, "waits for build"),
     ("runs again after a failure", facts(failed(), run("build", CheckState.QUEUED, at=2)), Wait, "waits for build"),
+    ("another may start any second", facts(passed(), age=5.0), Wait, "waits a moment for checks that may still start"),
+    ("or it may not", facts(passed(), age=90.0), Done, "ready"),
+    ("the base says which there are", facts(passed(), age=5.0, base_checks=on_base("build")), Done, "ready"),
+    ("the rules say which there are", facts(passed(), age=5.0, required=Required(("build",))), Done, "ready"),
+    ("it ran on an earlier commit, and not yet on this one", facts(passed("lint"), tried=Tried(seen=frozenset({"build", "lint"}))), Wait, "waits for build"),
+    ("all that ran on an earlier commit", facts(passed(), age=5.0, earlier=frozenset({OLD}), tried=Tried(seen=frozenset({"build"}))), Done, "ready"),
     # which checks are required
     ("required one is missing", facts(passed("lint"), required=Required(("build", "lint"))), Wait, "build, which"),
     ("not required, and fails", facts(passed(), failed("extra"), required=Required(("build",))), Done, "ready"),
@@ -112,7 +118,7 @@ TABLE: list[tuple[str, Facts, type[Step], str]] = [
     ("cancelled", facts(run("build", CheckState.CANCELLED)), Rerun, "build was cancelled"),
     ("timed out", facts(run("build", CheckState.TIMED_OUT)), Rerun, "build timed out"),
     ("could not start", facts(run("build", CheckState.BROKEN)), Rerun, "build could not start"),
-    ("cancelled twice", facts(run("build", CheckState.CANCELLED), tried=Tried(frozenset({"build"}))), Ask, "ended twice without a result"),
+    ("cancelled twice", facts(run("build", CheckState.CANCELLED), tried=Tried(frozenset({"build"}))), Ask, "twice without a result: build was cancelled"),
     ("timed out twice", facts(run("build", CheckState.TIMED_OUT), tried=Tried(frozenset({"build"}))), Fix, "timed out twice"),
     ("cancelled, then passed", facts(run("build", CheckState.CANCELLED), passed(at=2), tried=Tried(frozenset({"build"}))), Done, "ready"),
     ("a person must let it run", facts(run("deploy", CheckState.HELD)), Wait, "deploy needs a person's approval to run"),

@@ -144,6 +144,6 @@ def test_a_flaky_check_belongs_into_the_receipt() -> None:
 
 def test_an_answer_is_the_same_whenever_it_is_written() -> None:
     assert answer_text(REMARK, HEAD) == answer_text(REMARK, HEAD)
-    assert f"Addressed in {HEAD}." in answer_text(REMARK, HEAD)
+    assert f"addressed this in {HEAD};" in answer_text(REMARK, HEAD)
     assert "Addressed" not in answer_text(REMARK, "")
     assert is_own(answer_text(REMARK, ""))

@@ -58,4 +58,7 @@ def test_what_a_command_must_not_do_is_said_wherever_it_is_run() -> None:
     assert own_git("status", "-z")[-3:] == ("status", "--ignore-submodules=dirty", "-z")
     assert own_git("log")[-4:] == ("log", "--no-ext-diff", "--no-textconv", "--submodule=short")
     assert own_git("add")[-1] == "add"
+    assert own_git("fetch", "x")[-3:] == ("fetch", "--upload-pack=git-upload-pack", "x")
+    assert own_git("ls-remote", "x")[-3:] == ("ls-remote", "--upload-pack=git-upload-pack", "x")
+    assert own_git("push", "x")[-3:] == ("push", "--receive-pack=git-receive-pack", "x")
     assert "core.fsmonitor=false" in own_git("log")

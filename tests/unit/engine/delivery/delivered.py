@@ -53,6 +53,7 @@ class Repository:
         git(self.folder, "init", "-q", "-b", "main", str(self.root))
         self.forge.branches["main"] = self.commit({"README": "1\n"}, "Begin")
         self.git("push", "-q", str(self.remote), "main")
+        self.forge.check(self.tip, "build", "success")  # so everyone knows which checks there are
         self.git("checkout", "-q", "-b", "feature")
         self.commit({"work.txt": "1\n"}, "Add the work")
 

@@ -15,7 +15,7 @@ from ralph.domain.loop.decision import Accept, Continue, Decision
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.session_report import AgentReport
 from ralph.domain.loop.state import LoopState
-from ralph.engine.delivery.work import ROLE, DeliveredWork, NoWork, proofs_of
+from ralph.engine.delivery.work import ROLE, STAYS, DeliveredWork, NoWork, proofs_of
 from ralph.engine.ports import Work
 
 from .delivered import Bench, run
@@ -209,16 +209,26 @@ def test_people_are_waited_for_only_by_whoever_watches(bench: Bench, stays: bool
     assert bench.forge.asked.count("merge") == 1
 
 
-def test_closed_without_being_merged_is_unfinished(bench: Bench) -> None:
-    results(bench.forge, "in_progress")
+def test_closed_without_being_merged_waits_for_a_person(bench: Bench) -> None:
+    results(bench.forge, "queued")
     work = delivered(bench)
-    offer(work)
+    assert isinstance(offer(work), Pending)
     bench.forge.close_by("colleague", 1)
 
-    drained = offer(work)
+    over = offer(work)
 
-    assert isinstance(drained, Drained)
-    assert drained.unfinished == ("feature",)
+    assert isinstance(over, Blocked)
+    assert over.reason == "closed by colleague without being merged; feature keeps the work"
+    assert "reopen it" in over.hint
+
+
+def test_whoever_stays_waits_for_somebody_to_merge_it(bench: Bench) -> None:
+    results(bench.forge, "success")
+    work = delivered(bench, stays=True)
+    assert offer(work) == Pending("ready to be merged: every check passed", STAYS)
+    bench.forge.merge_by("colleague", 1)
+
+    assert isinstance(offer(work), Drained)
 
 
 def test_each_command_that_passed_is_a_proof_once() -> None:

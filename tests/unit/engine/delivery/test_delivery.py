@@ -129,8 +129,8 @@ def test_what_was_denied_is_not_pushed_although_the_guardrails_pass(bench: Bench
     fixing = bench.advance(delivery)
     assert isinstance(fixing, Fixing)
     delivery.hand_over(fixing, tip=first)
-    denied = bench.repository.commit({"ci.yml": "weaker\n"}, "Make CI weaker")
-    delivery.leave(denied)
+    bench.repository.commit({"ci.yml": "weaker\n"}, "Make CI weaker")
+    run(delivery.leave())
 
     for again in (delivery, bench.delivery()):  # in this process, and in the next
         assert isinstance(bench.advance(again), Fixing)
@@ -180,7 +180,7 @@ def test_what_the_user_commits_after_a_denied_session_needs_no_session(bench: Be
     fixing = bench.advance(delivery)
     assert isinstance(fixing, Fixing)
     delivery.hand_over(fixing, tip=bench.repository.tip)
-    delivery.leave(bench.repository.tip)  # it was denied, and had committed nothing
+    run(delivery.leave())  # it was denied, and had committed nothing
     green(bench)
     mine = bench.repository.commit({"work.txt": "mine\n"})
 
@@ -501,7 +501,7 @@ def test_an_answer_names_the_commit_of_the_session_whatever_was_pushed_with_it(b
     shipped(bench)
 
     ((_, _, text),) = bench.forge.answers
-    assert f"Addressed in {fixed}." in text
+    assert f"addressed this in {fixed};" in text
 
 
 def test_an_answer_that_is_refused_is_told_and_not_tried_for_ever(bench: Bench) -> None:
@@ -583,7 +583,7 @@ def test_what_a_denied_session_left_is_brought_to_an_end_before_the_base_is_merg
     assert isinstance(fixing, Fixing)
     delivery.hand_over(fixing, tip=bench.repository.tip)
     (bench.repository.root / "work.txt").write_text("half\n")
-    delivery.leave(bench.repository.tip)
+    run(delivery.leave())
     bench.repository.push_by_someone("main", {"work.txt": "theirs\n"})
     bench.forge.conflict(1)
 

@@ -95,6 +95,15 @@ class MemoryBranch:
     async def is_checked_out(self) -> bool:
         return True
 
+    async def changed_files(self, since: str, commit: str) -> list[str]:
+        return []
+
+    async def return_home(self) -> str:
+        return ""
+
+    async def abort_merge(self) -> None:
+        """There is none."""
+
     async def commit_left(self, message: str) -> str:
         return self.local
 
@@ -148,6 +157,7 @@ class World:
     def __init__(self) -> None:
         self.forge = MemoryForge()
         begin = self.forge.branches["main"]
+        self.forge.check(begin, "build", "success")  # so everyone knows which checks there are
         self.branch = MemoryBranch(self.forge, {begin: ()}, begin)
         self.branch.work()
         self.memory = Memory()
@@ -240,7 +250,7 @@ def require_right(world: World, *, sessions: int, is_asked_again: bool = False) 
     assert world.sessions == sessions
     assert [remark for _, remark, _ in forge.answers] == ["thread-" + forge.answers[0][1].split("-")[1]]
     (answer,) = (text for _, _, text in forge.answers)
-    assert any(f"Addressed in {commit}" in answer for commit in world.commits[2:])
+    assert any(f"addressed this in {commit}" in answer for commit in world.commits[2:])
     third = world.pushes[2]
     assert len([run for run in forge.runs if run.commit == third]) == 3, "run again, once"
     assert "Flaky (passed and failed on one commit): build" in pull.body

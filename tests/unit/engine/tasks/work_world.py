@@ -19,7 +19,7 @@ from ralph.engine.loop import RunResult
 from ralph.engine.recording import Listener
 from ralph.engine.stop_token import StopToken
 from ralph.engine.tasks.merge import TaskMerge
-from ralph.engine.tasks.ports import Removal, Verify, Worktree
+from ralph.engine.tasks.ports import Removal, Verify, WayOut, Worktree
 from ralph.engine.tasks.worker import Worker
 from ralph.errors import GitFailed, SetupFailed, UsageError
 from ralph.testing.fake_clock import FakeClock
@@ -94,6 +94,7 @@ class Trees:
     there: dict[str, Worktree] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     closed: list[str] = field(default_factory=list)
+    merged_into: list[str] = field(default_factory=list)  # what each that was closed was compared with
     removals: dict[str, Removal] = field(default_factory=dict)
 
     async def names(self) -> list[str]:
@@ -110,6 +111,7 @@ class Trees:
 
     async def close(self, worktree: Worktree, *, merged_into: str) -> Removal:
         self.closed.append(worktree.path.name)
+        self.merged_into.append(merged_into)
         return self.removals.get(worktree.path.name, Removal(is_removed=True))
 
 
@@ -271,18 +273,21 @@ class World:
         max_parallel: int = 1,
         budget: Budget | None = None,
         state: LoopState | None = None,
+        way_out: Callable[[asyncio.Semaphore], WayOut] | None = None,
     ) -> RunResult:
+        slots = asyncio.Semaphore(max_parallel)
         return await Worker(
             tasks=self.tasks,
             watch=Unwatched(),
             worktrees=self.trees,
             preparation=self.setups,
             merges=self.branch,
-            merge=self.merge(),
+            merge=self.merge() if way_out is None else way_out(slots),
             runs=self.runs,
             target="main",
             wanted=wanted,
             max_parallel=max_parallel,
+            slots=slots,
             budget=budget or Budget(),
             state=state or LoopState(),
             journal=self.journal,

@@ -31,13 +31,13 @@ HELP = """Open a pull request for a branch, by default the current one, and foll
 
 ralph runs the guardrails, pushes the branch, opens the pull request with their results in its text, and waits for its checks.
 If a check fails, the base conflicts or a reviewer asks for something, a session of the agent works on it; what it did is
-judged as in `ralph run` before it is pushed. The agent gets no token and pushes nothing. ralph pushes only over its own
-commits, and merges only if pullRequest.merge (or --merge) says so, by the forge's own rules.
+judged as in `ralph run` before it is pushed. ralph gives the agent no token. It pushes only over its own commits, and merges
+only if pullRequest.merge (or --merge) says so, by the forge's own rules.
 
 Start it again, or `ralph resume`, whenever you like: it finds the pull request and continues.
 
-Exit codes: 0 green, or merged · 1 limit reached, or closed without being merged · 2 usage or settings · 4 cannot run: no
-login, no permission · 5 waiting for people or CI · 130 interrupted
+Exit codes: 0 green, or merged · 1 limit reached · 2 usage or settings · 4 cannot run: no login, no permission · 5 waiting for
+people or CI, or closed without being merged · 130 interrupted
 
 \b
 Examples:
@@ -67,7 +67,7 @@ Examples:
     help="Merge it when it is green, in this way.  [default: off]",
 )
 @click.option(
-    "--watch", is_flag=True, help="Stay until it is merged or closed, also while people are waited for."
+    "--watch", is_flag=True, help="Stay until it is merged or closed, also while only people can help."
 )
 @agent_option()
 @model_option()

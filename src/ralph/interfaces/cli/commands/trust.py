@@ -23,6 +23,7 @@ Examples:
   ralph trust
   ralph trust --show
   ralph trust --yes
+  ralph trust --deliver pr
 """
 
 
@@ -30,9 +31,15 @@ Examples:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--show", "only_show", is_flag=True, help="Only print what the project asks for.")
 @click.option("--revoke", is_flag=True, help="Forget what was agreed to, so that ralph asks again.")
+@click.option(
+    "--deliver",
+    type=click.Choice(("local", "pr")),
+    default="local",
+    help="pr: also what `ralph ship` and --deliver pr ask for: where they push, and what that runs.",
+)
 @plan_options
 def command(
-    yes: bool, only_show: bool, revoke: bool, project_dir: Path | None, ralph_dir: Path | None
+    yes: bool, only_show: bool, revoke: bool, deliver: str, project_dir: Path | None, ralph_dir: Path | None
 ) -> int:
     from ralph.config.root import find_root
     from ralph.interfaces.cli.trust_question import ask, can_ask, show
@@ -51,6 +58,7 @@ def command(
         *trust.plan_asks(root, ralph_dir),
         *trust.tasks_ask(root),
         *trust.scm_asks(root, settings),
+        *trust.delivery_asks(root, settings, delivers=deliver == "pr"),
     )
     standing = trust.standing_of(settings, root.workspace, besides)
     if standing.is_trusted:

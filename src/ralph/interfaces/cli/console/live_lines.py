@@ -92,7 +92,7 @@ class PartLine(StatusLine):
     def text(self) -> str:
         marks = self._marks
         mark = f"{marks.wait} "
-        said = super().text().removeprefix(mark) or ("merging" if self._merges else "starting")
+        said = super().text().removeprefix(mark) or ("accepted" if self._merges else "starting")
         parts = (f"[{clean_line(self._label.task)}] {said}", clean_line(self._label.title))
         return mark + f" {marks.dot} ".join(filter(None, parts))
 

@@ -564,7 +564,7 @@ class Console:
             case Outcome.EXHAUSTED:
                 title = self._bad(f"Not completed: {reason}")
             case Outcome.WAITING:
-                title = self._odd(f"Waiting: {reason}", self._marks.wait)
+                title = self._odd(_waiting(reason), self._marks.wait)
             case Outcome.CANCELLED:
                 title = self._odd(f"Cancelled: {reason}", self._marks.stop)
             case Outcome.FAILED:
@@ -598,8 +598,13 @@ class Console:
         """What must be said of work that was accepted."""
         if policy is not None:
             return (policy.caveat, self._not_seen_to_fail)
-        is_word_alone = self._tasks is None and not self._was_checked
+        is_word_alone = self._tasks is None and not self._was_checked and not self._pulls
         return (UNCHECKED,) if is_word_alone else ()
+
+
+def _waiting(reason: str) -> str:
+    """A reason that begins with the verb needs no other."""
+    return f"Waiting {reason.removeprefix('waits ')}" if reason.startswith("waits ") else f"Waiting: {reason}"
 
 
 def _without_lines(result: CheckResult) -> str:
