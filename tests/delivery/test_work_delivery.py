@@ -251,7 +251,8 @@ def test_what_is_accepted_after_a_person_merged_gets_another_pull_request(
     """A person merges while a session works on it: its work is not lost, and the task not done without it."""
     gate = Gate(tmp_path / "gate")
     on_each_push(forge, [("build", RED)], [("build", GREEN)], branch="ralph/T-1")
-    tasks(project, {"id": "T-1"}, then=f'[ "$number" = 0 ] || {{ {gate.script}; }}')
+    then = f'[ "$number" = 0 ] || {{ {gate.script}; }}'
+    tasks(project, {"id": "T-1"}, then=then, pullRequest={"checks": ["build"]})
 
     with shipping(project, "work") as process:
         gate.wait()

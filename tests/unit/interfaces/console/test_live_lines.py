@@ -40,12 +40,12 @@ def test_each_task_has_its_own_line_until_it_is_reported() -> None:
     assert lines.lines()[-1].endswith("stopping after this step")
 
 
-def test_a_task_that_is_accepted_is_merging() -> None:
+def test_a_task_that_is_accepted_says_so() -> None:
     lines, _ = live(0, height=24)
     part = lines.part(RunLabel("Add a sum", "T-1"))
     assert "[T-1] starting" in lines.text()
     part.observe(ENDED, 1.0)
-    assert "[T-1] merging" in lines.text()
+    assert "[T-1] accepted" in lines.text()
 
 
 @pytest.mark.parametrize("height", [4, 5, 8])
