@@ -45,6 +45,9 @@ class StillBranch:
     async def changed_files(self, since: str, commit: str) -> Sequence[str]:
         return ()
 
+    async def brought_files(self, since: str, base: str) -> Sequence[str]:
+        return ()
+
     async def return_home(self) -> str:
         return ""
 

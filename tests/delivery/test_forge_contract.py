@@ -454,6 +454,15 @@ def test_a_conflict_is_seen(side: Side) -> None:
     assert run(side.port.pull(number)).is_mergeable is False
 
 
+def test_a_log_with_colours_can_be_read(side: Side) -> None:
+    side.open()
+    head = side.world.push("work")
+    side.world.check(head, "tests", "failure", log="\x1b[31mFAILED\x1b[0m tests/test_add.py")
+    (failed,) = (one for one in run(side.port.checks(head)) if one.name == "tests")
+
+    assert "FAILED" in run(side.port.failure(failed)).text
+
+
 def test_the_pulse_of_a_pull_request_changes_with_it(side: Side) -> None:
     number, other = side.open(), side.open(replace(WANTED, branch="other"))
     beats = [run(side.port.pulse())]

@@ -394,3 +394,30 @@ def test_the_files_of_ci_are_not_the_agents(project: ShipProject, forge: Forge, 
 
     assert forge.tip("feature") == shipped
     assert file in ended.stderr
+
+
+HIDDEN = (
+    "echo evil > .github/workflows/ci.yml && echo 2 > work.txt && git add -A && git commit -qm evil"
+    " && git update-index --skip-worktree .github/workflows/ci.yml && git show HEAD~1:.github/workflows/ci.yml > .github/workflows/ci.yml"
+)
+UNTRACKED = (
+    "git rm -q --cached .github/workflows/ci.yml && echo .github/ >> .git/info/exclude && echo 2 > work.txt"
+    " && git add work.txt && git commit -qm evil"
+)
+
+
+@pytest.mark.parametrize("hides", [HIDDEN, UNTRACKED], ids=["skip-worktree", "untracked"])
+@pytest.mark.parametrize("guardrails", [["test -f work.txt"], []], ids=["guarded", "unguarded"])
+def test_the_commit_is_judged_and_not_what_the_files_look_like(
+    project: ShipProject, forge: Forge, hides: str, guardrails: list[str]
+) -> None:
+    project.setting(maximumIterations=1, guardrails=guardrails)
+    project.commit({".github/workflows/ci.yml": "on: push\n"}, "CI")
+    on_each_push(forge, [("build", RED)])
+    project.agent([{"run": hides}, {"say": DONE}])
+    shipped = project.tip
+
+    ran = project.ship(check=1)
+
+    assert forge.tip("feature") == shipped
+    assert ".github/workflows/ci.yml" in ran.stderr

@@ -14,6 +14,7 @@ from ralph.errors import ForgeAway, ForgeRefused, UsageError
 if TYPE_CHECKING:
     from ralph.adapters.git import Git
     from ralph.adapters.storage.deliveries import Deliveries
+    from ralph.adapters.workspace.outpost import Outpost
     from ralph.config.schema import Settings
     from ralph.domain.delivery.facts import Policy
     from ralph.domain.delivery.receipt import Receipt
@@ -44,14 +45,13 @@ def delivery_demands(settings: Settings, workspace: Path) -> tuple[Demand, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Where branches leave from: the forge, the remote's address and how to log in there, the base."""
+    """Where branches leave from: the forge, the remote's address and who talks to it, the base."""
 
     forge: Forge
     repository: Repository
     address: str
-    login: tuple[str, ...]
     base: str
-    outside: Git  # may talk to other machines
+    outpost: Outpost  # talks to the remote
     is_base_named: bool = False  # by the user
 
     def delivery(
@@ -65,9 +65,7 @@ class Port:
         record = kit.record
         return Delivery(
             forge=self.forge,
-            branch=DeliveredBranch(
-                git, branch, address=self.address, outside=self.outside, options=self.login
-            ),
+            branch=DeliveredBranch(git, branch, address=self.address, outpost=self.outpost),
             memory=Deliveries(
                 record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now
             ),
@@ -85,6 +83,7 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
     from ralph.adapters.forges.git_login import login_for
     from ralph.adapters.git import Git
     from ralph.adapters.workspace.delivered_branch import remote_address
+    from ralph.adapters.workspace.outpost import Outpost
     from ralph.adapters.workspace.push_target import require_pushable
 
     settings, own = kit.launch.settings.pull_request, kit.runners.own
@@ -118,13 +117,13 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
             message,
             hint="ask for write access, or push to a fork of your own and open the pull request there",
         )
+    login = login_for(address, settings.repository, environ=kit.runners.environment, find=own.find)
     return Port(
         forge,
         repository,
         address,
-        login_for(address, settings.repository, environ=kit.runners.environment, find=own.find),
         wanted or repository.default_branch,
-        Git(kit.workspace, runner),
+        await Outpost.make(git, runner, login),
         is_base_named=bool(wanted),
     )
 

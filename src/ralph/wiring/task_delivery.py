@@ -144,7 +144,7 @@ class Shipments:
 
     def _branch(self, git: Git, name: str) -> DeliveredBranch:
         port = self.port
-        return DeliveredBranch(git, name, address=port.address, outside=port.outside, options=port.login)
+        return DeliveredBranch(git, name, address=port.address, outpost=port.outpost)
 
     def _prove(self, task: Task, worktree: Worktree, judge: JudgeOnce) -> Callable[[str], Awaitable[Proven]]:
         verification = FinalVerification(self.kit, task, self.pipeline)

@@ -12,6 +12,7 @@ import pytest
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.delivered_branch import DeliveredBranch
+from ralph.adapters.workspace.outpost import Outpost
 from ralph.adapters.workspace.push_target import require_pushable
 from ralph.engine.delivery.ports import PushRefused
 from ralph.errors import UsageError
@@ -84,7 +85,9 @@ def here(project: Path) -> Git:
 
 
 def branch(project: Path, name: str = "main", address: str = "../remote.git") -> DeliveredBranch:
-    return DeliveredBranch(here(project), name, address=address, outside=here(project))
+    runner = PosixProcessRunner(run_id="r", base_environment=os.environ)
+    outpost = asyncio.run(Outpost.make(here(project), runner))
+    return DeliveredBranch(here(project), name, address=address, outpost=outpost)
 
 
 def push(project: Path, name: str = "main") -> PushRefused | None:

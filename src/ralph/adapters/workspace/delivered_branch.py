@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ralph.adapters.git import IDENTITY, Git, Ran
+from ralph.adapters.workspace.outpost import Outpost
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.trust.pushed_to import without_login
 from ralph.engine.delivery.ports import PushRefused
@@ -34,16 +35,13 @@ _LEASE = (
 
 class DeliveredBranch:
     """``git``: of the working tree that has the branch checked out. ``address``: where it is pushed to; it was read once, so
-    that nothing that happens to the configuration meanwhile leads elsewhere. ``options``: how to log in there."""
+    that nothing that happens to the configuration meanwhile leads elsewhere. ``outpost``: talks to the remote."""
 
-    def __init__(
-        self, git: Git, name: str, *, address: str, outside: Git, options: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, git: Git, name: str, *, address: str, outpost: Outpost) -> None:
         self._git = git
-        self._outside = outside  # may talk to other machines
+        self._outpost = outpost
         self._name = name
         self._address = address
-        self._options = tuple(options)
 
     @property
     def name(self) -> str:
@@ -86,6 +84,10 @@ class DeliveredBranch:
     async def changed_files(self, since: str, commit: str) -> Sequence[str]:
         return (await self._git.must("diff", "--name-only", "--no-renames", "-z", since, commit, "--")).names
 
+    async def brought_files(self, since: str, base: str) -> Sequence[str]:
+        ran = await self._git.must("diff", "--name-only", "--no-renames", "-z", f"{since}...{base}", "--")
+        return ran.names
+
     async def return_home(self) -> str:
         current = await self._git.branch()
         if current == self._name or await self._git.changed():
@@ -103,7 +105,10 @@ class DeliveredBranch:
         return ran.names
 
     async def remote_tip(self) -> str:
-        ran = await self._reach("ls-remote", "--heads", "--", self._address, f"refs/heads/{self._name}")
+        ran = await self._outpost.reach(
+            "ls-remote", "--heads", "--", self._address, f"refs/heads/{self._name}"
+        )
+        _require_ok("ls-remote", ran)
         return next((line.split("\t")[0] for line in ran.out.splitlines() if "\t" in line), "")
 
     async def push(self, commit: str, *, expected: str) -> PushRefused | None:
@@ -112,7 +117,7 @@ class DeliveredBranch:
             "push", "--quiet", "--porcelain", "--no-verify", "--recurse-submodules=no", f"--force-with-lease={ref}:{expected}",
             "--", self._address, f"{commit}:{ref}",
         )  # fmt: skip
-        ran = await self._outside.run(*arguments, is_remote=True, configuration=self._options)
+        ran = await self._outpost.reach(*arguments)
         if ran.ok:
             return None
         _require_reached(ran)
@@ -133,8 +138,11 @@ class DeliveredBranch:
     async def fetch(self, base: str) -> str:
         """Into no branch of the user's: only its commits are needed."""
         kept = f"{BASES}{base}"
-        arguments = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-        await self._reach(*arguments, "--", self._address, f"+refs/heads/{base}:{kept}")
+        ran = await self._outpost.bring(self._address, f"refs/heads/{base}", kept)
+        if "couldn't find remote ref" in ran.err:
+            message = f"the remote has no branch {base}"
+            raise GitFailed(message, hint="name the base with --base, or in pullRequest.base")
+        _require_ok("fetch", ran)
         return await self._git.commit_of(kept)
 
     async def is_merging(self) -> bool:
@@ -165,17 +173,13 @@ class DeliveredBranch:
         ran = await self._git.must(*arguments, f"{since}..refs/heads/{self._name}", "--")
         return [clean_line(line) for line in ran.out.splitlines() if line.strip()]
 
-    async def _reach(self, *arguments: str) -> Ran:
-        ran = await self._outside.run(*arguments, is_remote=True, configuration=self._options)
-        if ran.ok:
-            return ran
-        _require_reached(ran)
-        if "couldn't find remote ref" in ran.err:
-            base = arguments[-1].partition(":")[0].removeprefix("+refs/heads/")
-            message = f"the remote has no branch {base}"
-            raise GitFailed(message, hint="name the base with --base, or in pullRequest.base")
-        message = f"git {arguments[0]} cannot use the remote: {_last_line(ran)}"
-        raise GitFailed(message, hint="try `git fetch` by hand: are you logged in there?")
+
+def _require_ok(what: str, ran: Ran) -> None:
+    if ran.ok:
+        return
+    _require_reached(ran)
+    message = f"git {what} cannot use the remote: {_last_line(ran)}"
+    raise GitFailed(message, hint="try `git fetch` by hand: are you logged in there?")
 
 
 def _require_reached(ran: Ran) -> None:

@@ -169,7 +169,7 @@ class Delivery:
             return hindered
         if self.pushed != before:
             self._lookout.stir()
-        pull = pull or await departure.open()
+        pull = pull or await departure.open_pull()
         await departure.describe(pull)
         await departure.answer(pull)
         return pull

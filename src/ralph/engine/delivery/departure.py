@@ -54,7 +54,7 @@ class Departure:
         if found is None or (found.state is not PullState.OPEN and found.head != await self.branch.tip()):
             return None
         if found.state is PullState.OPEN and delivered.is_opening:
-            return None  # ``_open`` finds it too, and completes it
+            return None  # ``open_pull`` finds it too, and completes it
         self.memory.save(replace(delivered, number=found.number, url=found.url))
         return found
 
@@ -126,7 +126,11 @@ class Departure:
             hint = f"`git push -u {self.order.policy.remote} {name}` brings it back, then `ralph resume`; the work is in {name} here"
             return Asking(f"someone deleted {name} on the remote", hint)
         is_own = remote in ("", delivered.pushed, delivered.pushing) and remote != (delivered.given or None)
-        if not is_own and delivered.pushed and await self.branch.precedes(remote, delivered.pushed):
+        if (
+            not is_own
+            and delivered.pushed not in ("", remote)
+            and await self.branch.precedes(remote, delivered.pushed)
+        ):
             hint = f"`git push {self.order.policy.remote} {name}` brings it back, `git reset --hard` to that commit gives it up; then `ralph resume`"
             return Asking(f"someone reset {name} on the remote to {remote[:12]}", hint)
         if not is_own and not await self.branch.is_ahead_of(remote):
@@ -151,7 +155,7 @@ class Departure:
         pull = f"git pull --no-rebase {self.order.policy.remote} {name}"
         return Asking(reason, f"run `{pull}`, then `ralph resume`; your work is still here")
 
-    async def open(self) -> PullRequest:
+    async def open_pull(self) -> PullRequest:
         order, name = self.order, self.branch.name
         base = await self.branch.fetch(order.base)
         subjects = await self.branch.subjects(base)

@@ -141,6 +141,10 @@ class Branch(Protocol):
         """Those that differ between two commits."""
         ...
 
+    async def brought_files(self, since: str, base: str) -> Sequence[str]:
+        """Those that ``base`` has changed since it and ``since`` parted."""
+        ...
+
     async def return_home(self) -> str:
         """Check the branch out again, if a session left another one there and nothing is in the way; gives that one."""
         ...

@@ -161,10 +161,8 @@ async def _bring(git: Git, port: Port, branch: str) -> None:
     """A branch that is only on the remote so far."""
     if await git.commit_of(f"refs/heads/{branch}"):
         return
-    arguments = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", port.address)
-    ran = await port.outside.run(
-        *arguments, f"refs/heads/{branch}:refs/heads/{branch}", is_remote=True, configuration=port.login
-    )
+    ref = f"refs/heads/{branch}"
+    ran = await port.outpost.bring(port.address, ref, ref)
     if not ran.ok:
         message = f"the branch {branch} of the pull request is not on the remote"
         raise UsageError(message, hint="is it the remote that the pull request is in? See `git remote -v`")
@@ -177,7 +175,7 @@ async def _require_commits(git: Git, port: Port, branch: str) -> None:
     if not await port.forge.tip(port.base):
         message = f"{port.repository.name} has no branch {port.base} to merge into"
         raise UsageError(message, hint="name another with --base, or in pullRequest.base")
-    there = DeliveredBranch(git, branch, address=port.address, outside=port.outside, options=port.login)
+    there = DeliveredBranch(git, branch, address=port.address, outpost=port.outpost)
     if not await there.is_new_to(await there.fetch(port.base)):
         message = f"there is nothing to ship: {port.base} has every commit of {branch}"
         raise UsageError(message, hint="commit your work first")

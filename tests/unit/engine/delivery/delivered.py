@@ -15,6 +15,7 @@ from tests.delivery.memory_forge import MemoryForge
 from ralph.adapters.git import Git
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.workspace.delivered_branch import DeliveredBranch
+from ralph.adapters.workspace.outpost import Outpost
 from ralph.domain.delivery.memory import Delivered
 from ralph.domain.delivery.progress import Progress
 from ralph.domain.delivery.receipt import Proof
@@ -128,7 +129,8 @@ class Bench:
     def delivery(self) -> Delivery:
         runner = PosixProcessRunner(run_id="r", base_environment=os.environ)
         here = Git(self.repository.root, runner)
-        branch = SeenBranch(here, "feature", address=str(self.repository.remote), outside=here)
+        outpost = run(Outpost.make(here, runner))
+        branch = SeenBranch(here, "feature", address=str(self.repository.remote), outpost=outpost)
         branch.forge = self.forge
         return Delivery(
             forge=self.forge,

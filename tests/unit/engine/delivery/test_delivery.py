@@ -705,3 +705,40 @@ def test_a_proof_that_was_cut_short_blames_nobody(bench: Bench) -> None:
     assert isinstance(bench.advance(delivery), Waiting)
     assert not bench.memory.kept.told
     assert not bench.repository.remote_tip()
+
+
+def test_what_somebody_else_pushed_is_not_pushed_over_although_it_was_shipped(bench: Bench) -> None:
+    theirs = bench.repository.tip
+    bench.repository.git("push", "-q", str(bench.repository.remote), "feature")
+    bench.forge.push("feature", theirs)
+    bench.forge.check(theirs, "build", "success")
+    shipped(bench)
+    bench.repository.git("reset", "-q", "--hard", "main")
+    bench.repository.commit({"work.txt": "mine alone\n"})
+
+    assert "someone else pushed" in asked(bench.advance())
+    assert bench.repository.remote_tip() == theirs
+
+
+def test_files_of_the_user_are_no_part_of_a_fix(bench: Bench) -> None:
+    shipped(bench)
+    bench.forge.check(bench.repository.tip, "late", "failure")
+    (bench.repository.root / "private.env").write_text("mine\n")
+
+    assert "would become part of the fix: private.env" in asked(bench.advance())
+
+
+def test_a_branch_that_a_denied_session_left_checked_out_is_left(bench: Bench) -> None:
+    shipped(bench)
+    bench.forge.check(bench.repository.tip, "late", "failure")
+    delivery = bench.delivery()
+    fixing = bench.advance(delivery)
+    assert isinstance(fixing, Fixing)
+    delivery.hand_over(fixing, tip=bench.repository.tip)
+    bench.repository.git("checkout", "-q", "-b", "other")
+    bench.repository.commit({"work.txt": "strayed\n"})
+
+    run(delivery.leave())
+
+    assert bench.repository.git("branch", "--show-current") == "feature"
+    assert any("left other checked out" in event.message for event in bench.told if isinstance(event, Warned))

@@ -98,6 +98,9 @@ class MemoryBranch:
     async def changed_files(self, since: str, commit: str) -> list[str]:
         return []
 
+    async def brought_files(self, since: str, base: str) -> list[str]:
+        return []
+
     async def return_home(self) -> str:
         return ""
 
