@@ -43,9 +43,7 @@ def answers(forge: Forge) -> list[dict[str, Any]]:
 MOMENTS = {
     "open": Moment(r"POST .*/pulls$", lambda forge: len(forge.pulls()) == 1),
     "label": Moment(r"POST .*/issues/1/labels$", lambda forge: bool(forge.pull(1)["labels"])),
-    "describe": Moment(
-        r"PATCH .*/pulls/1$", lambda forge: "after it was opened" in forge.pull(1)["body"]
-    ),
+    "describe": Moment(r"PATCH .*/pulls/1$", lambda forge: "after it was opened" in forge.pull(1)["body"]),
     "answer": Moment(r"POST .*/comments/\d+/replies$", lambda forge: len(answers(forge)) == 1),
     "merge": Moment(r"PUT .*/pulls/1/merge$", lambda forge: forge.pull(1)["merged"]),
     "look": Moment(r"GET .*/check-runs", lambda forge: True),

@@ -50,8 +50,8 @@ def forces(project: ShipProject) -> None:
 
 DEEDS: dict[str, tuple[Callable[[ShipProject], None], int, str]] = {
     "merges": (merges, 0, "merged by colleague"),
-    "closes": (closes, 1, "closed by colleague without being merged; feature keeps the work"),
-    "deletes": (deletes, 1, "without being merged; feature keeps the work"),
+    "closes": (closes, 5, "closed by colleague without being merged; feature keeps the work"),
+    "deletes": (deletes, 5, "without being merged; feature keeps the work"),
     "pushes": (pushes, 5, "to feature; ralph pushes only over its own commits"),
     "forces": (forces, 5, "to feature; ralph pushes only over its own commits"),
 }
@@ -400,6 +400,7 @@ def test_new_work_after_a_merge_is_another_pull_request(project: ShipProject, fo
     assert len(forge.pulls()) == 1
     project.git("pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
     project.commit({"more.txt": "1\n"}, "More work")
+    forge.check(str(forge.tip("main")), "build", "success")
 
     project.ship(check=0)
 

@@ -43,12 +43,13 @@ def reruns(forge: Forge) -> int:
 # --- what is not green ---
 
 
-def test_no_check_at_all_is_not_green_unless_the_settings_say_so(project: ShipProject, forge: Forge) -> None:
+def test_no_check_at_all_is_not_green_unless_the_settings_say_so(forge: Forge, tmp_path: Path) -> None:
+    project = over_https(ship_project(forge, tmp_path, knows_checks=False))
     project.setting(pullRequest={"merge": "squash"})
 
     waiting = project.ship(check=5)
 
-    assert "no check has started: a pull request without checks is not green" in waiting.stderr
+    assert "no check has started, and a pull request without checks is not green" in waiting.stderr
     (pull,) = forge.pulls()
     assert pull["state"] == "open"
     assert not forge.requested(r"PUT .*/merge$")
@@ -84,7 +85,31 @@ def test_results_of_an_older_commit_never_count(project: ShipProject, forge: For
     waiting = project.ship("--merge", "merge", check=5)
 
     assert forge.tip("feature") == project.tip != first
-    assert "no check has started" in waiting.stderr
+    assert "waits for build, which ran on main and has not started here" in waiting.stderr
+    assert not forge.requested(r"PUT .*/merge$")
+
+
+def test_a_check_that_is_late_is_waited_for_where_nobody_says_which_there_are(
+    forge: Forge, tmp_path: Path
+) -> None:
+    project = over_https(ship_project(forge, tmp_path, knows_checks=False))
+    on_each_push(forge, [("lint", GREEN)])
+
+    waiting = project.ship("--merge", "merge", check=5)
+
+    assert "waits a moment for checks that may still start" in waiting.stderr
+    assert not forge.requested(r"PUT .*/merge$")
+
+
+def test_a_check_that_failed_before_is_expected_on_the_next_commit(forge: Forge, tmp_path: Path) -> None:
+    project = over_https(ship_project(forge, tmp_path, knows_checks=False))
+    on_each_push(forge, [("test", RED), ("lint", GREEN)], [("lint", GREEN)])
+    project.agent(says(DONE, work__txt="2\n"))
+
+    waiting = project.ship("--merge", "merge", check=5)
+
+    assert len(project.prompts()) == 1
+    assert "waits for test" in waiting.stderr
     assert not forge.requested(r"PUT .*/merge$")
 
 
@@ -161,7 +186,8 @@ def test_a_flaky_check_that_fails_again_is_a_failure(project: ShipProject, forge
 
 def test_what_says_nothing_about_the_work_is_run_once_more(project: ShipProject, forge: Forge) -> None:
     stopped = ("cancelled", "timed_out", "startup_failure")
-    on_each_push(forge, [(name, {"conclusion": name, "workflow": name}) for name in stopped])
+    results = [(name, {"conclusion": name, "workflow": name}) for name in stopped]
+    on_each_push(forge, [*results, ("build", GREEN)])
     forge.on_rerun = lambda job: forge.finish(job.id, "success")
 
     shipped = project.ship(check=0)
@@ -317,8 +343,9 @@ def test_someone_closed_it_meanwhile(project: ShipProject, forge: Forge) -> None
     project.ship(check=5)
     forge.close_by("colleague", 1)
 
-    ended = project.ralph("resume", check=1)
+    ended = project.ralph("resume", check=5)
 
+    assert "reopen it on the forge" in ended.stderr
     assert "closed by colleague without being merged; feature keeps the work" in ended.stderr
     assert forge.tip("feature") == project.tip
     assert len(forge.requested(r"POST .*/pulls$")) == 1

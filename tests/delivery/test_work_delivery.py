@@ -159,6 +159,7 @@ def test_green_without_merging_is_ready_and_done_when_a_person_has_merged(
     assert "ready to be merged" in waits.stderr
     assert "T-2 waits for T-1" in waits.stderr or "1 waiting: T-2" in waits.stderr
     forge.merge_by("colleague", 1, "squash")
+    forge.check(str(forge.tip("main")), "build", "success")
 
     project.ralph("work", check=0)
 
@@ -172,6 +173,7 @@ def test_green_without_merging_is_ready_and_done_when_a_person_has_merged(
 
 def test_each_task_has_its_base(project: ShipProject, forge: Forge) -> None:
     forge.push_as_someone_else("develop", {"develop.txt": "d\n"}, user="owner")
+    forge.check(str(forge.tip("develop")), "build", "success")
     for branch in ("ralph/T-1", "ralph/T-2"):
         on_each_push(forge, [("build", GREEN)], branch=branch)
     tasks(project, {"id": "T-1", "base": "develop"}, {"id": "T-2"})

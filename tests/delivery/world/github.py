@@ -77,7 +77,9 @@ class State:
         default_factory=dict
     )  # branches with a merge queue, and what is in it
     foreign: dict[int, str] = field(default_factory=dict)  # check runs that are not of Actions, and their app
-    broken: set[int] = field(default_factory=set)  # check runs that could not start, which emulate does not know
+    broken: set[int] = field(
+        default_factory=set
+    )  # check runs that could not start, which emulate does not know
     closed_by: dict[int, str] = field(default_factory=dict)
 
 
