@@ -66,8 +66,16 @@ def problem(asked: Any) -> RalphError:
     [
         ({"status": 500, "body": "oops"}, ForgeAway, "500"),
         ({"status": 502, "body": "<html>bad gateway</html>"}, ForgeAway, "502"),
-        ({"status": 200, "body": "<html>log in to the hotel's network</html>"}, ForgeAway, "could not be read"),
-        ({"status": 200, "body": '{"full_name": ["no"], "default_branch": 7}'}, ForgeAway, "could not be read"),
+        (
+            {"status": 200, "body": "<html>log in to the hotel's network</html>"},
+            ForgeAway,
+            "could not be read",
+        ),
+        (
+            {"status": 200, "body": '{"full_name": ["no"], "default_branch": 7}'},
+            ForgeAway,
+            "could not be read",
+        ),
         ({"status": 200, "body": b"\xff\xfe\x00"}, ForgeAway, "be rea"),
         ({"status": 200, "body": "[" * 100_000}, ForgeAway, "could not be read"),
         ({"close": True}, ForgeAway, "reached"),
