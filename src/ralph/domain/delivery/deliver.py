@@ -139,6 +139,9 @@ def _not_begun(facts: Facts, names: Sequence[str]) -> str:
     """One that runs on the base alone, such as a deployment, never begins here: say where it is known from."""
     if facts.policy.checks or facts.required.checks is not None:
         return f"waits for {_list(names)}, which has not started"
+    on_base = {run.name for run in facts.base_checks}
+    if not on_base.intersection(names):
+        return f"waits for {_list(names)}, which ran on an earlier commit and has not started on this one"
     only = "pullRequest.checks can name the checks that count"
     return f"waits for {_list(names)}, which ran on {facts.pull.base} and has not started here ({only})"
 

@@ -87,7 +87,7 @@ TABLE: list[tuple[str, Facts, type[Step], str]] = [
     ("or it may not", facts(passed(), age=90.0), Done, "ready"),
     ("the base says which there are", facts(passed(), age=5.0, base_checks=on_base("build")), Done, "ready"),
     ("the rules say which there are", facts(passed(), age=5.0, required=Required(("build",))), Done, "ready"),
-    ("it ran on an earlier commit, and not yet on this one", facts(passed("lint"), tried=Tried(seen=frozenset({"build", "lint"}))), Wait, "waits for build"),
+    ("it ran on an earlier commit, and not yet on this one", facts(passed("lint"), tried=Tried(seen=frozenset({"build", "lint"}))), Wait, "build, which ran on an earlier commit"),
     ("all that ran on an earlier commit", facts(passed(), age=5.0, earlier=frozenset({OLD}), tried=Tried(seen=frozenset({"build"}))), Done, "ready"),
     # which checks are required
     ("required one is missing", facts(passed("lint"), required=Required(("build", "lint"))), Wait, "build, which"),
