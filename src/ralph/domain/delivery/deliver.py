@@ -132,7 +132,7 @@ def _judge(facts: Facts, checks: Sequence[CheckStanding]) -> Step:
         base = facts.pull.base
         reason = f"{_list(on_base)} fails on {base} too: that is not this branch's doing"
         return Ask(reason, f"repair {base}, then `ralph resume`: the branch is updated from it")
-    return _green(facts)
+    return _green(facts, checks)
 
 
 def _not_begun(facts: Facts, names: Sequence[str]) -> str:
@@ -146,7 +146,7 @@ def _not_begun(facts: Facts, names: Sequence[str]) -> str:
     return f"waits for {_list(names)}, which ran on {facts.pull.base} and has not started here ({only})"
 
 
-def _green(facts: Facts) -> Step:
+def _green(facts: Facts, checks: Sequence[CheckStanding]) -> Step:
     pull, policy = facts.pull, facts.policy
     if (
         facts.tried.is_merging and not facts.required.is_strict
@@ -166,7 +166,7 @@ def _green(facts: Facts) -> Step:
     if pull.is_mergeable is None:
         return Wait("the forge has not said yet whether it can be merged")
     if policy.merge is MergeMethod.OFF:
-        return Done(_ready(facts))
+        return Done(_ready(facts, checks))
     if pull.is_draft:
         return Wait("it is a draft: a person must mark it as ready", for_people=True)
     if facts.tried.is_merging:
@@ -263,12 +263,12 @@ def _ended(check: CheckStanding) -> str:
     return _ENDED.get(check.run.state, "ended") if check.run is not None else "ended"
 
 
-def _ready(facts: Facts) -> str:
-    flaky = [check.name for check in checks_of(facts) if check.is_flaky]
+def _ready(facts: Facts, checks: Sequence[CheckStanding]) -> str:
+    flaky = [check.name for check in checks if check.is_flaky]
     note = f" ({_list(flaky)} is flaky)" if flaky else ""
-    checks = "no checks, as the settings say" if not facts.checks else "every check passed"
+    passed = "no checks, as the settings say" if not facts.checks else "every check passed"
     draft = "; it is still a draft" if facts.pull.is_draft else ""
-    return f"ready to be merged: {checks}{note}{draft}"
+    return f"ready to be merged: {passed}{note}{draft}"
 
 
 def _said_by(remarks: Sequence[Remark]) -> str:

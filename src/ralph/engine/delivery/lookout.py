@@ -47,7 +47,6 @@ class Lookout:
         pulse = (await self.forge.pulse()).get(number, "")
         is_due = self.clock.monotonic() - self._looked >= between
         if pulse != self._pulse or is_due:
-            self._pulse = pulse
             return None
         return self.wait(self._waiting.reason, for_people=self._waiting.for_people)
 
@@ -56,6 +55,10 @@ class Lookout:
 
     async def look(self, number: int) -> Facts:
         """All of it about the head that the pull request has now."""
+        if pace.between_whole_looks(
+            self.others(), self.forge.look_cost
+        ):  # before: what comes later is noticed
+            self._pulse = (await self.forge.pulse()).get(number, "")
         self._looked = self.clock.monotonic()
         pull, delivered = await self.forge.pull(number), self.memory.load()
         if pull.state is not PullState.OPEN:
