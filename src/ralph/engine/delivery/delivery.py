@@ -146,7 +146,7 @@ class Delivery:
         """None: something was done, and there may be more to do."""
         if (resting := await self._lookout.rest()) is not None:
             return resting
-        await self._take_base()
+        await self.take_up()
         pull = await self._departure.known_pull()
         if pull is None and not await self._departure.is_new():
             reason = f"there is nothing to deliver: {self.order.base} has every commit of {self.branch.name}"
@@ -181,10 +181,6 @@ class Delivery:
         return await self._do(step, facts)
 
     async def take_up(self) -> None:
-        """Finish what a killed process began: what the base has brought is nobody's change."""
-        await self._take_base()
-
-    async def _take_base(self) -> None:
         """What the base has brought is nobody's change: also if ralph was killed before it could say so."""
         if self.memory.load().updating:
             await self.rebase()
@@ -288,9 +284,10 @@ class Delivery:
         base = await self.branch.fetch(pull.base)
         self.memory.save(replace(self.memory.load(), base=base, updating="" if is_begun else base))
         conflicts = await self.branch.merge(base, message=f"Merge {pull.base} into {pull.branch}")
-        if untouchable := [name for name in conflicts if self.is_protected(name)]:
+        untouchable = [name for name in conflicts if self.is_protected(name)]
+        if untouchable and not is_begun:  # one that is under way has a session's work in it
             return await self._give_up_merge(pull, untouchable)
-        await self._take_base()
+        await self.take_up()
         if conflicts:
             return replace(self._fixing(facts, reason, conflicts=conflicts), base=base, is_fault=False)
         delivered = self.memory.load()

@@ -742,3 +742,19 @@ def test_a_branch_that_a_denied_session_left_checked_out_is_left(bench: Bench) -
 
     assert bench.repository.git("branch", "--show-current") == "feature"
     assert any("left other checked out" in event.message for event in bench.told if isinstance(event, Warned))
+
+
+def test_a_resolution_is_kept_although_the_base_brought_files_of_the_ci(bench: Bench) -> None:
+    """Killed when everything was resolved and staged, and nothing committed: git names all files of the merge then."""
+    shipped(bench)
+    bench.repository.push_by_someone("main", {"work.txt": "theirs\n", ".gitlab-ci.yml": "theirs\n"})
+    bench.forge.conflict(1)
+    assert isinstance(bench.advance(), Fixing)
+    (bench.repository.root / "work.txt").write_text("both\n")
+    bench.repository.git("add", "--all")
+
+    again = bench.advance()
+
+    assert isinstance(again, Fixing)
+    assert (bench.repository.root / "work.txt").read_text() == "both\n"
+    assert bench.repository.git("rev-parse", "-q", "--verify", "MERGE_HEAD")
