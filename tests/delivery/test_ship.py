@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,27 @@ def test_the_agent_gets_no_token(project: ShipProject, forge: Forge, tmp_path: P
         assert "GH_TOKEN" not in seen
     record = (path.read_bytes() for path in (project.root / ".ralph").rglob("*") if path.is_file())
     assert not any(token.encode() in data for data in record)
+
+
+def test_it_is_opened_as_the_settings_say_and_every_face_has_it(project: ShipProject, forge: Forge) -> None:
+    on_each_push(forge, [("build", GREEN)])
+    project.setting(
+        pullRequest={"labels": ["ralph"], "assignees": ["owner1"], "reviewers": ["colleague"]},
+    )
+
+    ran = project.ship("--draft", "--json", check=0)
+
+    (pull,) = forge.pulls()
+    assert pull["draft"]
+    assert [label["name"] for label in pull["labels"]] == ["ralph"]
+    (assigned,) = forge.requested(r"POST .*/issues/1/assignees$")  # which the emulator keeps for issues only
+    assert json.loads(assigned.body) == {"assignees": ["owner1"]}
+    assert [person["login"] for person in pull["requested_reviewers"]] == ["colleague"]
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    seen = [event for event in events if event["type"] == "pull_request_seen"]
+    assert (seen[-1]["number"], seen[-1]["step"], seen[-1]["head"]) == (1, "done", project.tip)
+    assert [check["standing"] for check in seen[-1]["checks"]] == ["passed"]
+    (run,) = json.loads(project.ralph("status", "--json", check=0).stdout)["runs"]
+    assert (run["pull_request"]["number"], run["state"]) == (1, "completed")
+    report = json.loads(project.ralph("report", "-o", "-", "--format", "json", check=0).stdout)
+    assert [one["number"] for one in report["pull_requests"]] == [1]
