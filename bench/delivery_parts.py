@@ -66,9 +66,6 @@ class StillBranch:
     async def contains(self, commit: str) -> bool:
         return True
 
-    async def is_ahead_of(self, commit: str) -> bool:
-        return True
-
     async def precedes(self, commit: str, of: str) -> bool:
         return False
 

@@ -14,6 +14,7 @@ from ralph.errors import ForgeAway, ForgeRefused, UsageError
 if TYPE_CHECKING:
     from ralph.adapters.git import Git
     from ralph.adapters.storage.deliveries import Deliveries
+    from ralph.adapters.workspace.delivered_branch import DeliveredBranch
     from ralph.adapters.workspace.outpost import Outpost
     from ralph.config.schema import Settings
     from ralph.domain.delivery.facts import Policy
@@ -43,6 +44,14 @@ def delivery_demands(settings: Settings, workspace: Path) -> tuple[Demand, ...]:
     return (*push_addresses(workspace, remote), *git_programs(workspace, with_hooks=False))
 
 
+def memory_of(kit: Kit, branch: str) -> Deliveries:
+    """What became of a branch so far, for this run."""
+    from ralph.adapters.storage.deliveries import Deliveries
+
+    record = kit.record
+    return Deliveries(record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now)
+
+
 @dataclass(frozen=True, slots=True)
 class Port:
     """Where branches leave from: the forge, the remote's address and who talks to it, the base."""
@@ -54,21 +63,21 @@ class Port:
     outpost: Outpost  # talks to the remote
     is_base_named: bool = False  # by the user
 
+    def branch(self, git: Git, name: str) -> DeliveredBranch:
+        """``git``: of the working tree that has the branch checked out."""
+        from ralph.adapters.workspace.delivered_branch import DeliveredBranch
+
+        return DeliveredBranch(git, name, address=self.address, outpost=self.outpost)
+
     def delivery(
         self, kit: Kit, git: Git, branch: str, order: Order, prove: Callable[[str], Awaitable[Proven]]
     ) -> Delivery:
-        """``git``: of the working tree that has the branch checked out."""
-        from ralph.adapters.storage.deliveries import Deliveries
-        from ralph.adapters.workspace.delivered_branch import DeliveredBranch
         from ralph.engine.delivery.delivery import Delivery
 
-        record = kit.record
         return Delivery(
             forge=self.forge,
-            branch=DeliveredBranch(git, branch, address=self.address, outpost=self.outpost),
-            memory=Deliveries(
-                record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now
-            ),
+            branch=self.branch(git, branch),
+            memory=memory_of(kit, branch),
             order=order,
             prove=prove,
             publish=kit.publish,
@@ -226,7 +235,7 @@ async def take_branch(kit: Kit, port: Port, title: str) -> str:
 
 def _keep_branch(kit: Kit, branch: str) -> None:
     """On record before any session is paid: a run that is resumed delivers this branch and no other."""
-    memory = _memory_of(kit, branch)
+    memory = memory_of(kit, branch)
     memory.save(memory.load())
 
 
@@ -239,15 +248,8 @@ async def _taken_before(kit: Kit, git: Git, made: str) -> str:
     known = branch_of_run(record.database, record.database_file, record.run_id)
     if known in ("", made) and await git.commit_of(f"refs/heads/{made}"):
         return made
-    is_unmade = known == made and _memory_of(kit, made).load() == Delivered()
+    is_unmade = known == made and memory_of(kit, made).load() == Delivered()
     return "" if is_unmade else known
-
-
-def _memory_of(kit: Kit, branch: str) -> Deliveries:
-    from ralph.adapters.storage.deliveries import Deliveries
-
-    record = kit.record
-    return Deliveries(record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now)
 
 
 async def check_out(git: Git, current: str, wanted: str) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from ralph.adapters.git import Git
-from ralph.adapters.storage.deliveries import Deliveries
 from ralph.adapters.storage.earlier_runs import figures_of_task
 from ralph.adapters.storage.tasks import TaskStore
-from ralph.adapters.workspace.delivered_branch import BASES, DeliveredBranch
+from ralph.adapters.workspace.delivered_branch import BASES
 from ralph.adapters.workspace.integration import Integration
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.domain.delivery.progress import Ended, Fixing, Progress
@@ -22,7 +21,7 @@ from ralph.engine.delivery.delivery import Delivery
 from ralph.engine.delivery.ports import Proven
 from ralph.engine.tasks.ports import JudgeOnce, Worktree
 from ralph.engine.tasks.ship import TaskShip
-from ralph.wiring.delivery import Port, order_of
+from ralph.wiring.delivery import Port, memory_of, order_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.merge_check import FinalVerification
 
@@ -30,11 +29,6 @@ from ralph.wiring.merge_check import FinalVerification
 def told_about(kit: Kit, branch: str) -> str:
     """What the first role must know about the task's pull request; empty: nothing."""
     return memory_of(kit, branch).load().told
-
-
-def memory_of(kit: Kit, branch: str) -> Deliveries:
-    record = kit.record
-    return Deliveries(record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now)
 
 
 def task_ship(
@@ -120,7 +114,7 @@ class Shipments:
     async def first_commit(self, task: Task) -> str:
         """The base as the remote has it: the user's own branch may have commits that nobody else knows."""
         branch = f"ralph/{task.id}"
-        there = self._branch(Git(self.kit.workspace, self.kit.runners.outside), branch)
+        there = self.port.branch(Git(self.kit.workspace, self.kit.runners.outside), branch)
         return await there.fetch(self._base(task))
 
     def taken(self, task: Task, worktree: Worktree) -> str:
@@ -141,10 +135,6 @@ class Shipments:
 
     def _base(self, task: Task) -> str:
         return task.base or self.port.base
-
-    def _branch(self, git: Git, name: str) -> DeliveredBranch:
-        port = self.port
-        return DeliveredBranch(git, name, address=port.address, outpost=port.outpost)
 
     def _prove(self, task: Task, worktree: Worktree, judge: JudgeOnce) -> Callable[[str], Awaitable[Proven]]:
         verification = FinalVerification(self.kit, task, self.pipeline)

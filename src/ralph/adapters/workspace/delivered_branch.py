@@ -129,9 +129,6 @@ class DeliveredBranch:
     async def precedes(self, commit: str, later: str) -> bool:
         return commit == later or await self._git.is_ancestor(commit, later)
 
-    async def is_ahead_of(self, commit: str) -> bool:
-        return await self.contains(commit)
-
     async def is_new_to(self, commit: str) -> bool:
         return not await self._git.is_ancestor(f"refs/heads/{self._name}", commit)
 

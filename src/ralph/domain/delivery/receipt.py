@@ -92,10 +92,6 @@ def with_receipt(body: str, section: str) -> str:
     return f"{before}{section}{after}" if end else f"{before}{section}\n"
 
 
-def has_receipt(body: str) -> bool:
-    return BEGIN in body
-
-
 def receipt_of(record: Mapping[str, Any]) -> Receipt:
     """From the stored receipt of a run (``domain/views/receipt``). Never raises on one of another version."""
     iterations = [each for each in record.get("iterations") or () if isinstance(each, Mapping)]

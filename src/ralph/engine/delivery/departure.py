@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ralph.domain.delivery.facts import PullRequest, PullState
+from ralph.domain.delivery.memory import Delivered
 from ralph.domain.delivery.progress import Asking, Fixing, Waiting
+from ralph.domain.delivery.push import Push, RemoteBranch, judge_push
 from ralph.domain.delivery.receipt import Receipt, receipt_section, with_receipt
 from ralph.domain.delivery.texts import answer_text, body_of, proof_objective, title_of
 from ralph.domain.loop.events import Warned
@@ -110,50 +112,61 @@ class Departure:
         return Asking(f"{name} is not checked out here any more", f"`git switch {name}`, then `ralph resume`")
 
     async def push(self, pull: PullRequest | None) -> Asking | None:
-        """Only over what ralph pushed itself, or where nothing of anybody's is lost. ``pull``: as the forge has it now."""
-        name, delivered = self.branch.name, self.memory.load()
-        tip = delivered.proven  # and not what was committed since: that is proven in the next step
-        if pull is not None and pull.head == delivered.pushed == tip:
+        """The commit that was proven. ``pull``: as the forge has it now."""
+        delivered = self.memory.load()
+        commit = delivered.proven  # and not what was committed since: that is proven in the next step
+        if pull is not None and pull.head == delivered.pushed == commit:
             return None
-        remote = await self.branch.remote_tip()
-        if remote == tip:
-            if delivered.pushed != tip:
-                is_own = delivered.pushing == tip
-                given = delivered.given if is_own else tip
-                self.memory.save(replace(delivered.end_push(tip, self.clock.now()), given=given))
-            return None
-        if not remote and delivered.pushed:
-            hint = f"`git push -u {self.order.policy.remote} {name}` brings it back, then `ralph resume`; the work is in {name} here"
-            return Asking(f"someone deleted {name} on the remote", hint)
-        is_own = remote in ("", delivered.pushed, delivered.pushing) and remote != (delivered.given or None)
-        if (
-            not is_own
-            and delivered.pushed not in ("", remote)
-            and await self.branch.precedes(remote, delivered.pushed)
-        ):
-            hint = f"`git push {self.order.policy.remote} {name}` brings it back, `git reset --hard` to that commit gives it up; then `ralph resume`"
-            return Asking(f"someone reset {name} on the remote to {remote[:12]}", hint)
-        if not is_own and not await self.branch.is_ahead_of(remote):
-            return self._theirs(remote)
-        self.memory.save(delivered.begin_push(tip))
-        refused = await self.branch.push(tip, expected=remote)
-        if refused is not None and refused.is_theirs:
-            # A push of a process that was killed may have arrived in between.
-            remote = await self.branch.remote_tip()
-            if remote != tip:
-                return self._theirs(remote)
-            refused = None
-        if refused is None:
-            self.publish(Warned(f"pushed {tip[:12]} to {name}", mild=True))
-            self.memory.save(self.memory.load().end_push(tip, self.clock.now()))
-            return None
-        return Asking(f"{name} cannot be pushed: {refused.reason}", "see the rules of the remote's branches")
+        remote = await self._remote(delivered)
+        match judge_push(delivered, commit, remote):
+            case Push.ALLOWED:
+                return await self._push(commit, over=remote.tip)
+            case Push.THERE:
+                self._take_as_pushed(delivered, commit)
+                return None
+            case hindered:
+                return self._hindered(hindered, remote.tip)
 
-    def _theirs(self, remote: str) -> Asking:
-        name = self.branch.name
-        reason = f"someone else pushed {remote[:12]} to {name}; ralph pushes only over its own commits"
-        pull = f"git pull --no-rebase {self.order.policy.remote} {name}"
-        return Asking(reason, f"run `{pull}`, then `ralph resume`; your work is still here")
+    async def _remote(self, delivered: Delivered) -> RemoteBranch:
+        tip = await self.branch.remote_tip()
+        return RemoteBranch(
+            tip=tip,
+            is_contained=bool(tip) and await self.branch.contains(tip),
+            is_earlier=bool(tip and delivered.pushed) and await self.branch.precedes(tip, delivered.pushed),
+        )
+
+    async def _push(self, commit: str, *, over: str) -> Asking | None:
+        self.memory.save(self.memory.load().begin_push(commit))
+        refused = await self.branch.push(commit, expected=over)
+        if refused is not None and not refused.is_theirs:
+            reason = f"{self.branch.name} cannot be pushed: {refused.reason}"
+            return Asking(reason, "see the rules of the remote's branches")
+        # A push of a process that was killed may have arrived in between.
+        if refused is not None and (now := await self.branch.remote_tip()) != commit:
+            return self._hindered(Push.THEIRS, now)
+        self.publish(Warned(f"pushed {commit[:12]} to {self.branch.name}", mild=True))
+        self.memory.save(self.memory.load().end_push(commit, self.clock.now()))
+        return None
+
+    def _take_as_pushed(self, delivered: Delivered, commit: str) -> None:
+        """By a process of ours that was killed; else it was someone else who pushed it."""
+        if delivered.pushed != commit:
+            given = delivered.given if delivered.pushing == commit else commit
+            self.memory.save(replace(delivered.end_push(commit, self.clock.now()), given=given))
+
+    def _hindered(self, why: Push, tip: str) -> Asking:
+        name, remote = self.branch.name, self.order.policy.remote
+        match why:
+            case Push.DELETED:
+                reason = f"someone deleted {name} on the remote"
+                hint = f"`git push -u {remote} {name}` brings it back, then `ralph resume`; the work is in {name} here"
+            case Push.RESET:
+                reason = f"someone reset {name} on the remote to {tip[:12]}"
+                hint = f"`git push {remote} {name}` brings it back, `git reset --hard` to that commit gives it up; then `ralph resume`"
+            case _:
+                reason = f"someone else pushed {tip[:12]} to {name}; ralph pushes only over its own commits"
+                hint = f"run `git pull --no-rebase {remote} {name}`, then `ralph resume`; your work is still here"
+        return Asking(reason, hint)
 
     async def open_pull(self) -> PullRequest:
         order, name = self.order, self.branch.name

@@ -171,10 +171,6 @@ class Branch(Protocol):
         """Whether ``later`` is ``commit`` or has it."""
         ...
 
-    async def is_ahead_of(self, commit: str) -> bool:
-        """Whether pushing over ``commit`` would lose nothing of it."""
-        ...
-
     async def is_new_to(self, commit: str) -> bool:
         """Whether the branch has anything that ``commit`` lacks."""
         ...

@@ -170,12 +170,10 @@ async def _bring(git: Git, port: Port, branch: str) -> None:
 
 async def _require_commits(git: Git, port: Port, branch: str) -> None:
     """Compared with the base as the remote has it now."""
-    from ralph.adapters.workspace.delivered_branch import DeliveredBranch
-
     if not await port.forge.tip(port.base):
         message = f"{port.repository.name} has no branch {port.base} to merge into"
         raise UsageError(message, hint="name another with --base, or in pullRequest.base")
-    there = DeliveredBranch(git, branch, address=port.address, outpost=port.outpost)
+    there = port.branch(git, branch)
     if not await there.is_new_to(await there.fetch(port.base)):
         message = f"there is nothing to ship: {port.base} has every commit of {branch}"
         raise UsageError(message, hint="commit your work first")

@@ -133,9 +133,6 @@ class MemoryBranch:
             [await self.precedes(commit, one) for one in self.parents.get(later, ())]
         )
 
-    async def is_ahead_of(self, commit: str) -> bool:
-        return await self.contains(commit)
-
     async def is_new_to(self, commit: str) -> bool:
         return not await self.precedes(self.local, commit)
 
