@@ -19,11 +19,11 @@ from statistics import median
 
 from bench.delivery_parts import NAME, OWNER, PlainMemory, StillBranch, head_of
 from bench.row import Bar, Row
-from ralph.adapters.forges.caching import Caching
-from ralph.adapters.forges.gh import GhTransport
 from ralph.adapters.forges.github import GitHub
-from ralph.adapters.forges.https import HttpsTransport
-from ralph.adapters.forges.transport import Transport
+from ralph.adapters.online.caching import Caching
+from ralph.adapters.online.gh import GhTransport
+from ralph.adapters.online.https import HttpsTransport
+from ralph.adapters.online.transport import Transport
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.delivery.deliver import deliver
 from ralph.domain.delivery.facts import CheckRun, CheckState, Facts, PullRequest, PullState

@@ -8,8 +8,8 @@ RalphError            message, and what to do about it
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
 ├─ GitFailed          git cannot do what the work needs                exit 4
 ├─ SetupFailed        a worktree cannot be made able to build          exit 4
-├─ ForgeRefused       no login, no permission, or a rule of the forge  exit 4
-├─ ForgeAway          the forge cannot be reached, or is busy          exit 5
+├─ ServiceRefused     a forge or tracker will not: login, permission   exit 4
+├─ ServiceAway        it cannot be reached, or is busy                 exit 5
 └─ StoreError         database damaged, unwritable or of a newer ralph exit 4
    └─ TooManyFiles    the system lets this process open no more        exit 4
 anything else         a bug in ralph                                   exit 3
@@ -83,14 +83,14 @@ class TooManyFiles(StoreError):
         )
 
 
-class ForgeRefused(RalphError):
-    """The forge will not do it: no login, no permission, no such repository, a rule of its own."""
+class ServiceRefused(RalphError):
+    """A forge or a tracker will not do it: no login, no permission, no such repository, a rule of its own."""
 
     exit_code = 4
 
 
-class ForgeAway(RalphError):
-    """The forge cannot be reached, or is busy. ``after``: seconds to wait, if it said so."""
+class ServiceAway(RalphError):
+    """A forge or a tracker cannot be reached, or is busy. ``after``: seconds to wait, if it said so."""
 
     exit_code = 5
 

@@ -21,7 +21,7 @@ from ralph.domain.delivery.facts import (
 )
 from ralph.domain.delivery.texts import FailureLog, is_own
 from ralph.engine.delivery.ports import NewPullRequest, Opinions, Repository
-from ralph.errors import ForgeAway, ForgeRefused, RalphError
+from ralph.errors import RalphError, ServiceAway, ServiceRefused
 
 WRITERS = frozenset({"owner1", "colleague"})
 URL = "https://forge.test/owner1/demo"
@@ -222,9 +222,9 @@ class MemoryForge:
         if pull.state is PullState.MERGED:
             return f"merged as {pull.merge_commit[:12]}"
         if pull.head != head:
-            raise ForgeAway("the head was modified")
+            raise ServiceAway("the head was modified")
         if pull.is_draft or pull.state is PullState.CLOSED or not pull.is_mergeable:
-            raise ForgeRefused("the pull request is not mergeable")
+            raise ServiceRefused("the pull request is not mergeable")
         return self.merge_told or f"merged as {self.merge_by(self.me, number)[:12]}"
 
     # --- inside ---
@@ -240,12 +240,12 @@ class MemoryForge:
 
     def _pull(self, number: int) -> PullRequest:
         if number not in self.pulls:
-            raise ForgeRefused(f"there is no pull request {number}")
+            raise ServiceRefused(f"there is no pull request {number}")
         return self.pulls[number]
 
     def _create(self, wanted: NewPullRequest) -> PullRequest:
         if wanted.branch not in self.branches or wanted.base not in self.branches:
-            raise ForgeRefused("there is no such branch")
+            raise ServiceRefused("there is no such branch")
         number = next(self._numbers)
         self.pulls[number] = PullRequest(
             number=number,

@@ -29,7 +29,7 @@ from ralph.domain.delivery.facts import (
 from ralph.domain.delivery.texts import answer_text
 from ralph.engine.delivery.ports import Forge as Port
 from ralph.engine.delivery.ports import NewPullRequest
-from ralph.errors import ForgeAway, ForgeRefused
+from ralph.errors import ServiceAway, ServiceRefused
 
 from .conftest import CACHE
 from .memory_forge import MemoryForge
@@ -220,12 +220,12 @@ def test_the_newest_is_found_unless_one_is_open(side: Side) -> None:
 
 
 def test_a_branch_that_is_not_there_cannot_be_opened(side: Side) -> None:
-    with pytest.raises(ForgeRefused):
+    with pytest.raises(ServiceRefused):
         run(side.port.open(replace(WANTED, branch="never-pushed")))
 
 
 def test_a_number_that_is_none_is_refused(side: Side) -> None:
-    with pytest.raises(ForgeRefused):
+    with pytest.raises(ServiceRefused):
         run(side.port.pull(4711))
 
 
@@ -234,7 +234,7 @@ def test_a_draft_is_one_and_is_not_merged(side: Side) -> None:
     pull, _ = run(side.port.open(replace(WANTED, is_draft=True)))
     assert pull.is_draft
 
-    with pytest.raises(ForgeRefused):
+    with pytest.raises(ServiceRefused):
         run(side.port.merge(pull.number, head=pull.head, method=MergeMethod.MERGE))
 
 
@@ -411,7 +411,7 @@ def test_it_is_merged_at_exactly_one_head(side: Side) -> None:
     stale = run(side.port.pull(number)).head
     head = side.world.push("work")
 
-    with pytest.raises(ForgeAway):
+    with pytest.raises(ServiceAway):
         run(side.port.merge(number, head=stale, method=MergeMethod.SQUASH))
     assert run(side.port.pull(number)).state is PullState.OPEN
     told = run(side.port.merge(number, head=head, method=MergeMethod.SQUASH))
@@ -441,7 +441,7 @@ def test_who_merged_or_closed_it_meanwhile_is_known(side: Side) -> None:
     assert (merged.state, merged.by, merged.merge_commit) == (PullState.MERGED, "colleague", commit)
     assert (closed.state, closed.merge_commit) == (PullState.CLOSED, "")
     assert closed.by in ("colleague", "")  # emulate does not know who
-    with pytest.raises(ForgeRefused):
+    with pytest.raises(ServiceRefused):
         run(side.port.merge(second, head=closed.head, method=MergeMethod.MERGE))
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from ralph.adapters.forges.caching import Caching
-from ralph.adapters.forges.gh import GhTransport
 from ralph.adapters.forges.github import GitHub
-from ralph.adapters.forges.https import HttpsTransport
-from ralph.adapters.forges.transport import Transport
+from ralph.adapters.online.caching import Caching
+from ralph.adapters.online.gh import GhTransport
+from ralph.adapters.online.https import HttpsTransport
+from ralph.adapters.online.transport import Transport
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.domain.delivery.facts import MergeMethod, PullState
 from ralph.domain.delivery.texts import answer_text
 from ralph.engine.delivery.ports import NewPullRequest
-from ralph.errors import ForgeAway, ForgeRefused, RalphError
+from ralph.errors import RalphError, ServiceAway, ServiceRefused
 
 from .world.forge import Forge
 
@@ -64,34 +64,34 @@ def problem(asked: Any) -> RalphError:
 @pytest.mark.parametrize(
     ("wrong", "kind", "words"),
     [
-        ({"status": 500, "body": "oops"}, ForgeAway, "500"),
-        ({"status": 502, "body": "<html>bad gateway</html>"}, ForgeAway, "502"),
+        ({"status": 500, "body": "oops"}, ServiceAway, "500"),
+        ({"status": 502, "body": "<html>bad gateway</html>"}, ServiceAway, "502"),
         (
             {"status": 200, "body": "<html>log in to the hotel's network</html>"},
-            ForgeAway,
+            ServiceAway,
             "could not be read",
         ),
         (
             {"status": 200, "body": '{"full_name": ["no"], "default_branch": 7}'},
-            ForgeAway,
+            ServiceAway,
             "could not be read",
         ),
-        ({"status": 200, "body": b"\xff\xfe\x00"}, ForgeAway, "be rea"),
-        ({"status": 200, "body": "[" * 100_000}, ForgeAway, "could not be read"),
-        ({"close": True}, ForgeAway, "reached"),
-        ({"status": 401, "body": {"message": "Bad credentials"}}, ForgeRefused, "not logged in"),
+        ({"status": 200, "body": b"\xff\xfe\x00"}, ServiceAway, "be rea"),
+        ({"status": 200, "body": "[" * 100_000}, ServiceAway, "could not be read"),
+        ({"close": True}, ServiceAway, "reached"),
+        ({"status": 401, "body": {"message": "Bad credentials"}}, ServiceRefused, "not logged in"),
         (
             {"status": 403, "body": {"message": "Resource protected by organization SAML"}},
-            ForgeRefused,
+            ServiceRefused,
             "SAML",
         ),
-        ({"status": 404, "body": {"message": "Not Found"}}, ForgeRefused, "no such repository"),
+        ({"status": 404, "body": {"message": "Not Found"}}, ServiceRefused, "no such repository"),
         (
             {
                 "status": 422,
                 "body": {"message": "Validation Failed", "errors": [{"message": "no \x1b[31mred"}]},
             },
-            ForgeRefused,
+            ServiceRefused,
             "red",
         ),
     ],
@@ -111,7 +111,7 @@ def test_every_wrong_answer_is_a_clear_error(
 def test_a_wrong_token_says_how_to_log_in(forge: Forge, reach: Callable[..., GitHub]) -> None:
     error = problem(reach(token="ghp_nobodys").repository())
 
-    assert isinstance(error, ForgeRefused)
+    assert isinstance(error, ServiceRefused)
     assert "gh auth login" in error.hint
     assert "GITHUB_TOKEN" in error.hint
     assert "ghp_nobodys" not in f"{error.message} {error.hint}"
@@ -123,7 +123,7 @@ def test_a_slow_forge_is_not_waited_for(forge: Forge, reach: Callable[..., GitHu
 
     error = problem(reach(seconds=1.0).repository())
 
-    assert isinstance(error, ForgeAway)
+    assert isinstance(error, ServiceAway)
     assert "within 1 seconds" in error.message
     assert time.monotonic() - begin < 15
 
@@ -133,7 +133,7 @@ def test_an_answer_without_end_is_not_taken(forge: Forge, reach: Callable[..., G
 
     error = problem(reach(most=100_000).repository())
 
-    assert isinstance(error, ForgeAway)
+    assert isinstance(error, ServiceAway)
     assert "100,000 bytes" in error.message
 
 
@@ -142,7 +142,7 @@ def test_a_server_that_is_not_there(forge: Forge, reach: Callable[..., GitHub]) 
     assert run(github.repository()).name == "owner1/demo"
     forge.misbehave("", close=True)
 
-    assert isinstance(problem(github.repository()), ForgeAway)
+    assert isinstance(problem(github.repository()), ServiceAway)
 
     forge.behave()
     assert run(github.repository()).name == "owner1/demo"
@@ -174,7 +174,7 @@ def test_a_limit_is_obeyed_without_asking_again(
     second = problem(github.pull(1))
 
     for error in (first, second):
-        assert isinstance(error, ForgeAway)
+        assert isinstance(error, ServiceAway)
         assert error.after is not None
         assert least <= error.after <= most
     assert len(forge.requests) == asked
@@ -188,7 +188,7 @@ def test_a_reader_is_told_that_they_may_not(forge: Forge, reach: Callable[..., G
     assert not run(github.repository()).can_push
     error = problem(github.merge(number, head=head, method=MergeMethod.MERGE))
 
-    assert isinstance(error, ForgeRefused)
+    assert isinstance(error, ServiceRefused)
     assert run(github.pull(number)).state is PullState.OPEN
 
 
@@ -200,7 +200,7 @@ def test_what_was_done_before_the_answer_was_lost_is_not_done_again(
         forge.misbehave(match, close=True, after=True, times=1)
     github = reach()
 
-    assert isinstance(problem(github.open(WANTED)), ForgeAway)
+    assert isinstance(problem(github.open(WANTED)), ServiceAway)
     pull, _ = run(github.open(WANTED))
     assert len(forge.pulls()) == 1
 
@@ -209,12 +209,12 @@ def test_what_was_done_before_the_answer_was_lost_is_not_done_again(
     remarks = run(github.opinions(pull.number)).remarks
     for remark in remarks:
         text = answer_text(remark, head)
-        assert isinstance(problem(github.answer(pull.number, remark, text)), ForgeAway)
+        assert isinstance(problem(github.answer(pull.number, remark, text)), ServiceAway)
         run(github.answer(pull.number, remark, text))
     assert len(forge.line_comments(pull.number)) == 2
     assert len(forge.comments(pull.number)) == 2
 
-    assert isinstance(problem(github.merge(pull.number, head=head, method=MergeMethod.MERGE)), ForgeAway)
+    assert isinstance(problem(github.merge(pull.number, head=head, method=MergeMethod.MERGE)), ServiceAway)
     told = run(github.merge(pull.number, head=head, method=MergeMethod.MERGE))
     assert told.startswith("merged as ")
     assert len(forge.requested(r"PUT .*/merge$")) == 2

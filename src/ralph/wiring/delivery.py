@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.domain.delivery.kind import DeliveryKind
-from ralph.errors import ForgeAway, ForgeRefused, UsageError
+from ralph.errors import ServiceAway, ServiceRefused, UsageError
 
 if TYPE_CHECKING:
     from ralph.adapters.git import Git
@@ -122,7 +122,7 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
         repository = await forge.repository()
     if not repository.can_push:
         message = f"you may not write to {repository.name}"
-        raise ForgeRefused(
+        raise ServiceRefused(
             message,
             hint="ask for write access, or push to a fork of your own and open the pull request there",
         )
@@ -142,9 +142,9 @@ def at_the_start(kit: Kit) -> Iterator[None]:
     """A forge that is away before anything was begun is not waited for: that would hide a wrong address for an hour."""
     try:
         yield
-    except ForgeAway as away:
+    except ServiceAway as away:
         begin = "`ralph resume` continues" if kit.launch.resumes else "nothing was started; try again"
-        raise ForgeAway(
+        raise ServiceAway(
             away.message, hint=away.hint or f"{begin} when the forge answers", after=away.after
         ) from None
 

@@ -25,7 +25,7 @@ from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Agent, AgentRequest, Check, Clock, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
-from ralph.errors import ForgeAway, RalphError
+from ralph.errors import RalphError, ServiceAway
 from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.announcement import named_commands, places_of
 from ralph.wiring.confinement import Runners
@@ -299,7 +299,7 @@ def end_unbegun(publish: Recorder, record: Record, error: RalphError) -> None:
     with suppress(RalphError):  # it may be the record itself that failed
         publish(
             RunEnded(
-                outcome=Outcome.WAITING if isinstance(error, ForgeAway) else Outcome.FAILED,
+                outcome=Outcome.WAITING if isinstance(error, ServiceAway) else Outcome.FAILED,
                 reason=error.message,
                 iterations=state.iteration,
                 spend=state.spend,

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ralph.adapters.forges.address import RemoteAddress, read_address
-from ralph.adapters.forges.github_login import Surroundings, is_github, open_github
+from ralph.adapters.forges.github import GitHub
+from ralph.adapters.online.github_login import Surroundings, is_github, reach_github
 from ralph.domain.text.safe_text import clean_line
 from ralph.engine.delivery.ports import Forge
 from ralph.engine.ports import ProcessRunner
@@ -35,7 +36,11 @@ class Kind:
     open: Open
 
 
-KINDS = (Kind("GitHub", is_github, open_github),)
+def _open_github(host: str, owner: str, name: str, around: Surroundings, *, is_named: bool) -> Forge:
+    return GitHub(reach_github(host, around, is_named=is_named), owner, name, now=around.now)
+
+
+KINDS = (Kind("GitHub", is_github, _open_github),)
 """The first is that of a host which only the settings name."""
 
 
@@ -51,7 +56,7 @@ def find_forge(
 ) -> Forge:
     """``setting`` (HOST/OWNER/NAME) goes before the remote. Asks nothing yet.
 
-    Raises UsageError if it is no forge, and ForgeRefused if there is no way to log in.
+    Raises UsageError if it is no forge, and ServiceRefused if there is no way to log in.
     """
     remote = read_address(remote_url)
     address = _read_setting(setting) if setting else remote

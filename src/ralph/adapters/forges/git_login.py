@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
-from ralph.adapters.forges.github_login import is_vouched, token_name
+from ralph.adapters.online.github_login import is_vouched, token_name
 
 
 def login_for(

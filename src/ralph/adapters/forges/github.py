@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import TypeVar
 from urllib.parse import quote
 
-from ralph.adapters.forges.api import Api, part
 from ralph.adapters.forges.github_facts import (
     STATUS,
     all_required,
@@ -24,7 +23,6 @@ from ralph.adapters.forges.github_facts import (
 )
 from ralph.adapters.forges.github_merge import Merging
 from ralph.adapters.forges.github_people import (
-    People,
     is_ours,
     number_in,
     remark_of,
@@ -32,9 +30,11 @@ from ralph.adapters.forges.github_people import (
     written,
 )
 from ralph.adapters.forges.job_log import cut_log, failed_step
-from ralph.adapters.forges.problems import Missing, Unseen, garbled
-from ralph.adapters.forges.shape import Shape
-from ralph.adapters.forges.transport import Transport
+from ralph.adapters.online.api import Api, part
+from ralph.adapters.online.github_people import People
+from ralph.adapters.online.problems import Missing, Unseen, garbled
+from ralph.adapters.online.shape import Shape
+from ralph.adapters.online.transport import Transport
 from ralph.domain.delivery.facts import (
     CheckRun,
     MergeMethod,
@@ -46,7 +46,7 @@ from ralph.domain.delivery.facts import (
 )
 from ralph.domain.delivery.texts import FailureLog
 from ralph.engine.delivery.ports import NewPullRequest, Opinions, Repository
-from ralph.errors import ForgeAway, ForgeRefused
+from ralph.errors import ServiceAway, ServiceRefused
 
 CALLS_OF_A_LOOK = 10
 """The pull request, its base, what people said in three places, check runs and statuses of both commits."""
@@ -169,7 +169,7 @@ class GitHub:
         at = f"{self._root}/commits/{part(commit)}"
         try:
             runs = await self._api.pages(f"{at}/check-runs", {"filter": "all"}, key="check_runs")
-        except ForgeRefused as refused:
+        except ServiceRefused as refused:
             if "no commit found" not in refused.message.lower():
                 raise
             return ()  # GitHub has not taken in the push yet
@@ -233,7 +233,7 @@ class GitHub:
 
     async def _if_said(self, asked: Awaitable[Found]) -> Found | None:
         """None: GitHub does not, or not in words that can be read."""
-        with suppress(ForgeAway, ForgeRefused):
+        with suppress(ServiceAway, ServiceRefused):
             return await asked
         return None
 
@@ -249,9 +249,9 @@ class GitHub:
         name = step.name if step else ""
         try:
             return name, cut_log(await self._api.log(f"{at}/logs"), step)
-        except ForgeRefused:
+        except ServiceRefused:
             return name, ""
-        except ForgeAway as away:
+        except ServiceAway as away:
             self._log_tries[run.id] = self._log_tries.get(run.id, 0) + 1
             if away.after is None and self._log_tries[run.id] >= MOST_LOG_TRIES:
                 return name, ""
@@ -260,7 +260,7 @@ class GitHub:
     async def rerun(self, run: CheckRun) -> None:
         if run.id.startswith(STATUS) or not run.id:
             message = f"{run.name} cannot be run again from here: it is a status that another service reports"
-            raise ForgeRefused(message, hint="start it again there")
+            raise ServiceRefused(message, hint="start it again there")
         if not await self._rerun_job(run):
             await self._rerequest(run)
 
@@ -290,7 +290,7 @@ class GitHub:
                 await self._api.send("POST", path, {})
             except Missing:
                 continue
-            except ForgeRefused as refused:
+            except ServiceRefused as refused:
                 if "already running" not in refused.message.lower():
                     raise
             return True
@@ -301,7 +301,7 @@ class GitHub:
         at = f"{self._root}/check-runs/{part(run.id)}"
         try:
             await self._api.send("POST", f"{at}/rerequest", {})
-        except ForgeRefused:
+        except ServiceRefused:
             suite = (await self._api.get(at))["check_suite"]["id"].number
             if not suite:
                 raise
@@ -326,7 +326,7 @@ class GitHub:
         path = f"{self._root}/pulls"
         try:
             made = await self._api.send("POST", path, {**body, "draft": wanted.is_draft})
-        except ForgeRefused as refused:
+        except ServiceRefused as refused:
             if (there := await self._open_one(wanted.branch)) is not None:  # someone was faster
                 return there
             if not wanted.is_draft or "draft" not in refused.message.lower():
@@ -350,7 +350,7 @@ class GitHub:
     async def _try(self, what: str, path: str, body: Mapping[str, object], told: list[str]) -> Shape | None:
         try:
             return await self._api.send("POST", path, body)
-        except ForgeRefused as refused:
+        except ServiceRefused as refused:
             told.append(f"{what} could not be set: {refused.message}")
             return None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ralph.adapters.forges.problems import garbled
-from ralph.adapters.forges.shape import Shape
+from ralph.adapters.online.problems import garbled
+from ralph.adapters.online.shape import Shape
 from ralph.domain.delivery.facts import CheckRun, CheckState, PullRequest, PullState, Required
 from ralph.domain.text.safe_text import clean, clean_line
 
@@ -39,7 +39,7 @@ def state_of(status: str, conclusion: str) -> CheckState:
 
 
 def pull_of(found: Shape, *, by: str = "") -> PullRequest:
-    """Raises ForgeAway if what decides is missing. ``by``: who closed it, which GitHub says elsewhere."""
+    """Raises ServiceAway if what decides is missing. ``by``: who closed it, which GitHub says elsewhere."""
     number, head = found["number"].number, found["head"]["sha"].text
     branch, base = found["head"]["ref"].text, found["base"]["ref"].text
     if not (number and head and branch and base and found["state"].text in ("open", "closed")):
@@ -73,7 +73,7 @@ def _mergeable(found: Shape) -> bool | None:
 
 
 def check_of(found: Shape, commit: str) -> CheckRun:
-    """Raises ForgeAway if it has no name: a check that is left out could be the red one."""
+    """Raises ServiceAway if it has no name: a check that is left out could be the red one."""
     name = clean_line(found["name"].text)
     if not name:
         raise garbled(wanted="check run")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ralph.adapters.forges.shape import Shape, moment_of
+from ralph.adapters.online.shape import Shape, moment_of
 from ralph.domain.text.excerpt import Keep, truncate
 from ralph.domain.text.safe_text import clean, clean_line
 

@@ -9,7 +9,7 @@ from ralph.adapters.workspace.outpost import Outpost
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.trust.pushed_to import without_login
 from ralph.engine.delivery.ports import PushRefused
-from ralph.errors import ForgeAway, GitFailed
+from ralph.errors import GitFailed, ServiceAway
 
 MOST_SUBJECTS = 200
 BASES = "refs/ralph/bases/"
@@ -183,7 +183,7 @@ def _require_reached(ran: Ran) -> None:
     said = "\n".join(line for line in ran.err.lower().splitlines() if not line.startswith(_THEIRS))
     if ran.code is None or any(word in said for word in _AWAY):
         message = f"the remote cannot be reached: {_last_line(ran)}"
-        raise ForgeAway(message)
+        raise ServiceAway(message)
 
 
 def _summary(ran: Ran) -> str:

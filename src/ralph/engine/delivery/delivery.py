@@ -26,7 +26,7 @@ from ralph.engine.delivery.lookout import Lookout
 from ralph.engine.delivery.order import PUT_AWAY, Order, Prove, some_of
 from ralph.engine.delivery.ports import Branch, DeliveryMemory, Forge
 from ralph.engine.ports import Clock, Publish
-from ralph.errors import ForgeAway, ForgeRefused
+from ralph.errors import ServiceAway, ServiceRefused
 
 MOST_STEPS = 20
 """Of ralph's own in a row, without a look at what came of them."""
@@ -81,15 +81,15 @@ class Delivery:
         )
 
     async def advance(self) -> Progress:
-        """Everything that can be done now, and what is next. Raises ForgeRefused and GitFailed."""
+        """Everything that can be done now, and what is next. Raises ServiceRefused and GitFailed."""
         try:
             progress = await self._advance()
-        except ForgeAway as error:
+        except ServiceAway as error:
             return self._wait_for_forge(error)
         self._away = (0, "")
         return progress
 
-    def _wait_for_forge(self, error: ForgeAway) -> Waiting:
+    def _wait_for_forge(self, error: ServiceAway) -> Waiting:
         times, told = self._away
         self._away = (times + 1, error.message)
         seconds = max(1.0, pace.AWAY.delay(times + 1) if error.after is None else error.after)
@@ -264,7 +264,7 @@ class Delivery:
         for run in runs:
             try:
                 await self.forge.rerun(run)
-            except ForgeRefused as error:
+            except ServiceRefused as error:
                 return Asking(f"{run.name} cannot be run again: {error.message}", error.hint)
         names = tuple(check.name for check in step.checks)
         self.memory.save(self.memory.load().end_rerun(facts.pull.head, names))
@@ -341,7 +341,7 @@ class Delivery:
         pull = facts.pull
         try:
             told = await self.forge.merge(pull.number, head=pull.head, method=step.method)
-        except ForgeRefused as error:
+        except ServiceRefused as error:
             hint = error.hint or f"see {pull.url}"
             return Asking(f"{pull.url} cannot be merged: {error.message}", hint)
         self.memory.save(replace(self.memory.load(), merging=pull.head))

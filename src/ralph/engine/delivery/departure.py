@@ -18,7 +18,7 @@ from ralph.domain.loop.events import Warned
 from ralph.engine.delivery.order import PUT_AWAY, Order, Prove, some_of
 from ralph.engine.delivery.ports import Branch, DeliveryMemory, Forge, NewPullRequest
 from ralph.engine.ports import Clock, Publish
-from ralph.errors import ForgeRefused
+from ralph.errors import ServiceRefused
 
 
 @dataclass(slots=True, kw_only=True)
@@ -202,7 +202,7 @@ class Departure:
         if body != pull.body:
             try:
                 await self.forge.describe(pull.number, body=body)
-            except ForgeRefused as error:  # it can be merged without
+            except ServiceRefused as error:  # it can be merged without
                 self.publish(Warned(f"#{pull.number}: its text could not be changed: {error.message}"))
         self.memory.save(replace(self.memory.load(), is_announced=True))
 
@@ -223,7 +223,7 @@ class Departure:
             text = answer_text(remark, answer.commit if is_there else delivered.pushed)
             try:
                 await self.forge.answer(pull.number, remark, text)
-            except ForgeRefused as error:  # the conversation may be locked
+            except ServiceRefused as error:  # the conversation may be locked
                 who = f"{remark.author} could not be answered"
                 self.publish(Warned(f"#{pull.number}: {who}: {error.message}"))
             self.memory.save(delivered.answer(remark))

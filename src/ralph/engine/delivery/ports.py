@@ -48,7 +48,7 @@ class Opinions:
 
 
 class Forge(Protocol):
-    """A place with pull requests. Every method may raise ForgeAway (try again later) and ForgeRefused (it never will).
+    """A place with pull requests. Every method may raise ServiceAway (try again later) and ServiceRefused (it never will).
 
     Looking is cheap when nothing has changed. Nothing here is decided: see ``deliver``.
     """
@@ -70,7 +70,7 @@ class Forge(Protocol):
         ...
 
     async def pull(self, number: int) -> PullRequest:
-        """As it is now. Raises ForgeRefused if there is none."""
+        """As it is now. Raises ServiceRefused if there is none."""
         ...
 
     async def open(self, wanted: NewPullRequest) -> tuple[PullRequest, tuple[str, ...]]:
@@ -96,7 +96,7 @@ class Forge(Protocol):
     async def opinions(self, number: int) -> Opinions: ...
 
     async def failure(self, run: CheckRun) -> FailureLog:
-        """What a failed run printed, as far as it can be had. Never raises ForgeRefused."""
+        """What a failed run printed, as far as it can be had. Never raises ServiceRefused."""
         ...
 
     async def rerun(self, run: CheckRun) -> None: ...
@@ -106,7 +106,7 @@ class Forge(Protocol):
         ...
 
     async def merge(self, number: int, *, head: str, method: MergeMethod, title: str = "") -> str:
-        """Merge, or have it merged by the forge's queue, exactly this head. Gives what to tell. Raises ForgeRefused with the forge's words."""
+        """Merge, or have it merged by the forge's queue, exactly this head. Gives what to tell. Raises ServiceRefused with the forge's words."""
         ...
 
 
@@ -121,7 +121,7 @@ class PushRefused:
 class Branch(Protocol):
     """The branch on this machine, in a working tree of its own or the user's, and its place on the remote.
 
-    Raises GitFailed; ForgeAway if the remote cannot be reached.
+    Raises GitFailed; ServiceAway if the remote cannot be reached.
     """
 
     @property

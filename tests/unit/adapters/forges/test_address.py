@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from ralph.adapters.forges.address import read_address
 from ralph.adapters.forges.choice import find_forge
-from ralph.adapters.forges.gh import GhTransport
 from ralph.adapters.forges.github import GitHub
-from ralph.adapters.forges.https import HttpsTransport
+from ralph.adapters.online.gh import GhTransport
+from ralph.adapters.online.https import HttpsTransport
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.errors import ForgeRefused, RalphError, UsageError
+from ralph.errors import RalphError, ServiceRefused, UsageError
 
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -152,21 +152,21 @@ def test_where_the_api_is(environ: Mapping[str, str], address: str, setting: str
         ("https://github.com/just-an-owner", "", TOKEN, UsageError, "OWNER/NAME"),
         ("https://github.com/o/..", "", TOKEN, UsageError, "OWNER/NAME"),
         ("https://github.com/o/r%2Fx", "", TOKEN, UsageError, "OWNER/NAME"),
-        ("https://github.com/o/r", "", {}, ForgeRefused, "no login for github.com"),
-        ("https://github.evil.example/o/r", "", TOKEN, ForgeRefused, "not sent to github.evil.example"),
-        ("https://github.com/o/r", "", {"GITHUB_TOKEN": "a b"}, ForgeRefused, "no token"),
+        ("https://github.com/o/r", "", {}, ServiceRefused, "no login for github.com"),
+        ("https://github.evil.example/o/r", "", TOKEN, ServiceRefused, "not sent to github.evil.example"),
+        ("https://github.com/o/r", "", {"GITHUB_TOKEN": "a b"}, ServiceRefused, "no token"),
         (
             "https://github.com/o/r",
             "",
             {**TOKEN, "GITHUB_API_URL": "http://api.example"},
-            ForgeRefused,
+            ServiceRefused,
             "https only",
         ),
         (
             "https://github.com/o/r",
             "",
             {**TOKEN, "GITHUB_API_URL": "ftp://127.0.0.1"},
-            ForgeRefused,
+            ServiceRefused,
             "https only",
         ),
     ],

@@ -6,13 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.fake_transport import FakeTransport, answer, refusal
 
 from ralph.adapters.forges.github import MOST_LOG_TRIES, GitHub
 from ralph.domain.delivery.facts import CheckRun, CheckState
 from ralph.domain.delivery.texts import FailureLog
-from ralph.errors import ForgeAway
-
-from .fake_transport import FakeTransport, answer, refusal
+from ralph.errors import ServiceAway
 
 RUN = CheckRun("tests", CheckState.FAILED, "a" * 40, "11", 0.0, "https://ci/11")
 OUTPUT = {"output": {"title": "bad", "annotations_count": 2}}
@@ -43,7 +42,7 @@ def test_a_log_is_waited_for_a_while_and_then_done_without() -> None:
     forge = table({"GET check-runs/11": OUTPUT, LOG: refusal(500, "oops")})
 
     for _ in range(MOST_LOG_TRIES - 1):
-        with pytest.raises(ForgeAway):
+        with pytest.raises(ServiceAway):
             asyncio.run(forge.failure(RUN))
 
     assert asyncio.run(forge.failure(RUN)) == FailureLog("tests", "bad", url="https://ci/11")
@@ -53,7 +52,7 @@ def test_a_limit_of_requests_is_always_waited_for() -> None:
     forge = table({"GET check-runs/11": OUTPUT, LOG: refusal(403, "secondary rate limit", retry_after="5")})
 
     for _ in range(2 * MOST_LOG_TRIES):
-        with pytest.raises(ForgeAway) as limited:
+        with pytest.raises(ServiceAway) as limited:
             asyncio.run(forge.failure(RUN))
         assert limited.value.after == 5.0
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from ralph.adapters.forges.git_login import login_for
-from ralph.adapters.forges.github_login import token_name
+from ralph.adapters.online.github_login import token_name
 
 BOTH = {"GITHUB_TOKEN": "hub", "GH_TOKEN": "also-hub", "GH_ENTERPRISE_TOKEN": "own"}
 

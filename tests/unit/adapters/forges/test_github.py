@@ -11,10 +11,11 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fake_transport import Answers, FakeTransport, answer, refusal
 
 from ralph.adapters.forges.github import CALLS_OF_A_LOOK, PULSE_SECONDS, GitHub
 from ralph.adapters.forges.github_facts import state_of
-from ralph.adapters.forges.transport import Answer, Request
+from ralph.adapters.online.transport import Answer, Request
 from ralph.domain.delivery.facts import (
     CheckRun,
     CheckState,
@@ -27,9 +28,7 @@ from ralph.domain.delivery.facts import (
 )
 from ralph.domain.delivery.texts import FailureLog
 from ralph.engine.delivery.ports import Forge, NewPullRequest
-from ralph.errors import ForgeAway, ForgeRefused
-
-from .fake_transport import Answers, FakeTransport, answer, refusal
+from ralph.errors import ServiceAway, ServiceRefused
 
 HEAD = "a" * 40
 PULL: dict[str, Any] = {
@@ -128,7 +127,7 @@ def test_a_commit_that_github_does_not_know_yet_has_no_checks() -> None:
 def test_a_check_that_cannot_be_read_is_not_left_out(runs: Any) -> None:
     forge, _ = table({f"GET commits/{HEAD}/check-runs": {"check_runs": runs}})
 
-    with pytest.raises(ForgeAway):
+    with pytest.raises(ServiceAway):
         run(forge.checks(HEAD))
 
 
@@ -136,7 +135,7 @@ def test_a_list_without_end_is_refused() -> None:
     page = answer(200, {"check_runs": [{"name": "x"}]}, link='<x>; rel="next"')
     forge, transport = table({f"GET commits/{HEAD}/check-runs": page})
 
-    with pytest.raises(ForgeRefused, match="too many"):
+    with pytest.raises(ServiceRefused, match="too many"):
         run(forge.checks(HEAD))
     assert len(transport.asked) == 50
 
@@ -189,7 +188,7 @@ def test_who_may_not_see_the_rules_sees_the_names_of_the_checks(hidden: Answer) 
 def test_rules_are_not_taken_for_none_when_the_login_is_gone() -> None:
     forge, _ = table({"GET branches/main/protection": refusal(401, "Bad credentials")})
 
-    with pytest.raises(ForgeRefused, match="not logged in"):
+    with pytest.raises(ServiceRefused, match="not logged in"):
         run(forge.required("main"))
 
 
@@ -517,7 +516,7 @@ def test_checks_of_other_apps_are_requested_again() -> None:
 
 @pytest.mark.parametrize("run_id", ["status-3", ""])
 def test_a_status_cannot_be_run_again(run_id: str) -> None:
-    with pytest.raises(ForgeRefused, match="another service"):
+    with pytest.raises(ServiceRefused, match="another service"):
         run(table({})[0].rerun(CheckRun("ci", CheckState.FAILED, HEAD, run_id)))
 
 
@@ -600,7 +599,7 @@ def test_what_has_changed_meanwhile_is_looked_at_again(status: int, words: str, 
     body = {"merged": False} if status == 200 else {"message": words}
     asked, _ = merge({"PUT pulls/7/merge": answer(status, body), "GET pulls/7": pull})
 
-    with pytest.raises(ForgeAway):
+    with pytest.raises(ServiceAway):
         run(asked)
 
 
@@ -618,7 +617,7 @@ def test_what_has_changed_meanwhile_is_looked_at_again(status: int, words: str, 
 def test_a_refusal_has_githubs_words(status: int, words: str) -> None:
     asked, _ = merge({"PUT pulls/7/merge": refusal(status, words)})
 
-    with pytest.raises(ForgeRefused, match=words):
+    with pytest.raises(ServiceRefused, match=words):
         run(asked)
 
 
@@ -670,7 +669,7 @@ def test_without_auto_merge_the_first_refusal_is_told() -> None:
     no = errors("Auto merge is not allowed for this repository")
     asked, _ = merge({"PUT pulls/7/merge": RULES, "POST graphql": no})
 
-    with pytest.raises(ForgeRefused, match="is expected") as caught:
+    with pytest.raises(ServiceRefused, match="is expected") as caught:
         run(asked)
     assert "not allowed" in caught.value.hint
 
@@ -682,7 +681,7 @@ def test_without_auto_merge_the_first_refusal_is_told() -> None:
 def test_github_may_change_its_mind(graphql: Answer) -> None:
     asked, _ = merge({"PUT pulls/7/merge": RULES, "POST graphql": graphql})
 
-    with pytest.raises(ForgeAway):
+    with pytest.raises(ServiceAway):
         run(asked)
 
 
@@ -884,7 +883,7 @@ QUESTIONS = {
 @given(data=st.data())
 def test_nothing_that_a_forge_says_breaks_anything(question: str, data: st.DataObject) -> None:
     forge = GitHub(Babbling(data), "o", "r", now=lambda: 1_000.0)
-    expected = (ForgeAway,) if question in ("failure", "status") else (ForgeAway, ForgeRefused)
+    expected = (ServiceAway,) if question in ("failure", "status") else (ServiceAway, ServiceRefused)
 
     with suppress(*expected):
         run(QUESTIONS[question](forge))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.adapters.forges.job_log import MOST_CHARS, Step, cut_log, failed_step
-from ralph.adapters.forges.shape import Shape, moment_of
+from ralph.adapters.online.shape import Shape, moment_of
 
 LOG = """\ufeff2026-01-01T10:00:00.0000000Z ##[group]Run actions/checkout@v4
 2026-01-01T10:00:01.0000000Z ##[endgroup]

@@ -13,7 +13,7 @@ from ralph.domain.delivery.progress import Asking, Ended, Fixing, Progress, Wait
 from ralph.domain.loop.events import Warned
 from ralph.engine.delivery.delivery import Delivery
 from ralph.engine.delivery.ports import Proven
-from ralph.errors import ForgeAway, ForgeRefused, GitFailed
+from ralph.errors import GitFailed, ServiceAway, ServiceRefused
 
 from .delivered import PROOF, Bench, SeenBranch, git, run
 
@@ -97,7 +97,9 @@ def test_guardrails_that_fail_are_a_session_s_work_before_anything_is_pushed(ben
 
 
 def test_a_forge_that_is_away_is_waited_for_ever_longer(bench: Bench) -> None:
-    bench.forge.fail("find", ForgeAway("no answer"), ForgeAway("no answer"), ForgeAway("limited", after=42.0))
+    bench.forge.fail(
+        "find", ServiceAway("no answer"), ServiceAway("no answer"), ServiceAway("limited", after=42.0)
+    )
     delivery = bench.delivery()
 
     waits = [bench.advance(delivery) for _ in range(3)]
@@ -353,7 +355,7 @@ def test_the_remote_refuses(bench: Bench) -> None:
 def test_one_that_was_opened_just_before_a_kill_is_completed(bench: Bench) -> None:
     bench.order = replace(bench.order, labels=("ready",))
     delivery = bench.delivery()
-    bench.forge.fail("open", ForgeAway("killed before anything was asked"))
+    bench.forge.fail("open", ServiceAway("killed before anything was asked"))
     assert isinstance(bench.advance(delivery), Waiting)
     bench.forge._create(_wanted(bench))
 
@@ -480,7 +482,7 @@ def test_what_a_person_wrote_while_the_guardrails_ran_is_kept(bench: Bench) -> N
 def test_a_text_that_cannot_be_changed_keeps_nothing_from_being_merged(bench: Bench) -> None:
     shipped(bench)
     bench.repository.commit({"work.txt": "2\n"})
-    bench.forge.fail("describe", ForgeRefused("body is too long"))
+    bench.forge.fail("describe", ServiceRefused("body is too long"))
 
     shipped(bench)
 
@@ -494,7 +496,7 @@ def test_an_answer_names_the_commit_of_the_session_whatever_was_pushed_with_it(b
     bench.forge.comment_on_line("colleague", "rename it", number=1, path="work.txt", line=1)
     delivery = bench.delivery()
     fixed = works(bench, delivery, bench.advance(delivery), {"work.txt": "renamed\n"})
-    bench.forge.fail("answer", ForgeAway("done, but the answer was lost"))
+    bench.forge.fail("answer", ServiceAway("done, but the answer was lost"))
     assert isinstance(bench.advance(delivery), Waiting)
     bench.repository.commit({"more.txt": "1\n"}, "The user's own")
 
@@ -509,7 +511,7 @@ def test_an_answer_that_is_refused_is_told_and_not_tried_for_ever(bench: Bench) 
     bench.forge.comment_on_line("colleague", "rename it", number=1, path="work.txt", line=1)
     delivery = bench.delivery()
     works(bench, delivery, bench.advance(delivery), {"work.txt": "renamed\n"})
-    bench.forge.fail("answer", ForgeRefused("the conversation is locked"))
+    bench.forge.fail("answer", ServiceRefused("the conversation is locked"))
 
     assert isinstance(bench.advance(delivery), Ended)
 
@@ -628,7 +630,7 @@ def test_while_nothing_changes_the_remote_is_left_alone(bench: Bench) -> None:
 
 
 def test_a_forge_that_is_away_is_told_once(bench: Bench) -> None:
-    bench.forge.fail("find", *(ForgeAway("GitHub cannot be reached") for _ in range(2)))
+    bench.forge.fail("find", *(ServiceAway("GitHub cannot be reached") for _ in range(2)))
     delivery = bench.delivery()
 
     waits = [bench.advance(delivery) for _ in range(2)]

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fake_transport import Answers, FakeTransport, answer, refusal
 
-from ralph.adapters.forges.caching import Caching
-from ralph.adapters.forges.gh import GhTransport, parse_answer
-from ralph.adapters.forges.https import HttpsTransport
-from ralph.adapters.forges.transport import Answer, Ends, Request
+from ralph.adapters.online.caching import Caching
+from ralph.adapters.online.gh import GhTransport, parse_answer
+from ralph.adapters.online.https import HttpsTransport
+from ralph.adapters.online.transport import Answer, Ends, Request
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.errors import ForgeAway, ForgeRefused
-
-from .fake_transport import Answers, FakeTransport, answer, refusal
+from ralph.errors import ServiceAway, ServiceRefused
 
 Handle = Callable[[BaseHTTPRequestHandler], None]
 
@@ -101,7 +100,7 @@ def test_a_redirect_to_the_same_server_carries_it() -> None:
 def test_a_redirect_to_where_others_listen_is_refused(target: str) -> None:
     with (
         serving(lambda handler: reply(handler, 302, Location=target)) as (home, _),
-        pytest.raises(ForgeRefused, match="https only"),
+        pytest.raises(ServiceRefused, match="https only"),
     ):
         ask(HttpsTransport(home, "tok"))
 
@@ -122,7 +121,7 @@ def test_what_is_written_is_not_sent_elsewhere_by_a_redirect() -> None:
 def test_redirects_end() -> None:
     with (
         serving(lambda handler: reply(handler, 302, Location="/again")) as (home, _),
-        pytest.raises(ForgeAway, match="redirects without end"),
+        pytest.raises(ServiceAway, match="redirects without end"),
     ):
         ask(HttpsTransport(home, "tok"))
 
@@ -146,7 +145,7 @@ def test_a_cut_answer_is_none() -> None:
         handler.wfile.write(b"{}")
         handler.close_connection = True
 
-    with serving(handle) as (home, _), pytest.raises(ForgeAway):
+    with serving(handle) as (home, _), pytest.raises(ServiceAway):
         ask(HttpsTransport(home, "tok"))
 
 
@@ -164,17 +163,17 @@ def test_a_server_that_drips_is_not_waited_for() -> None:
 
     with serving(handle) as (home, _):
         try:
-            with pytest.raises(ForgeAway, match="within"):
+            with pytest.raises(ServiceAway, match="within"):
                 ask(HttpsTransport(home, "tok", seconds=0.5))
         finally:
             over.set()
 
 
 def test_the_token_is_in_no_error() -> None:
-    with pytest.raises(ForgeAway) as caught:
+    with pytest.raises(ServiceAway) as caught:
         ask(HttpsTransport("http://127.0.0.1:1", "tok123"))
     assert "tok123" not in str(caught.value)
-    with pytest.raises(ForgeRefused) as refused:
+    with pytest.raises(ServiceRefused) as refused:
         HttpsTransport("https://api.github.com", "tok123\nX-Evil: 1")
     assert "tok123" not in str(refused.value)
 
@@ -183,7 +182,7 @@ def test_a_proxy_is_asked_for_a_tunnel_and_gets_no_token(monkeypatch: pytest.Mon
     with serving(lambda handler: reply(handler, 403)) as (proxy, seen):
         monkeypatch.setenv("HTTPS_PROXY", proxy.replace("//", "//ann:secret@"))
         monkeypatch.setenv("NO_PROXY", "")
-        with pytest.raises(ForgeAway) as caught:
+        with pytest.raises(ServiceAway) as caught:
             ask(HttpsTransport("https://api.github.example", "tok"))
 
     assert (seen[0].command, seen[0].path) == ("CONNECT", "api.github.example:443")
@@ -230,11 +229,11 @@ def test_gh_gets_the_body_by_a_file_that_is_gone_afterwards(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("script", "kind", "words"),
     [
-        ("echo 'To get started, please run: gh auth login' >&2; exit 4", ForgeRefused, "not logged in"),
-        ("echo 'dial tcp: connection refused' >&2; exit 1", ForgeAway, "connection refused"),
-        ("exit 0", ForgeAway, "exit code 0"),
-        ("printf 'HTTP/2.0 200 OK\\r\\n\\r\\n[1'; echo 'unexpected EOF' >&2; exit 1", ForgeAway, "EOF"),
-        ("kill -9 $$", ForgeAway, "gh ended"),
+        ("echo 'To get started, please run: gh auth login' >&2; exit 4", ServiceRefused, "not logged in"),
+        ("echo 'dial tcp: connection refused' >&2; exit 1", ServiceAway, "connection refused"),
+        ("exit 0", ServiceAway, "exit code 0"),
+        ("printf 'HTTP/2.0 200 OK\\r\\n\\r\\n[1'; echo 'unexpected EOF' >&2; exit 1", ServiceAway, "EOF"),
+        ("kill -9 $$", ServiceAway, "gh ended"),
     ],
 )
 def test_what_gh_cannot_do(tmp_path: Path, script: str, kind: type[Exception], words: str) -> None:
@@ -248,13 +247,13 @@ def test_refusals_are_answers_to_gh_too(tmp_path: Path) -> None:
 
 
 def test_a_gh_that_hangs_is_ended(tmp_path: Path) -> None:
-    with pytest.raises(ForgeAway, match=r"within 0\.5 seconds"):
+    with pytest.raises(ServiceAway, match=r"within 0\.5 seconds"):
         ask(gh(tmp_path, "sleep 30", seconds=0.5))
 
 
 def test_gh_is_not_there(tmp_path: Path) -> None:
     runner = PosixProcessRunner(run_id="x", base_environment={})
-    with pytest.raises(ForgeRefused, match="gh cannot be started"):
+    with pytest.raises(ServiceRefused, match="gh cannot be started"):
         ask(GhTransport(runner, host="h", cwd=tmp_path, program=str(tmp_path / "none")))
 
 
@@ -307,7 +306,7 @@ def test_nothing_is_asked_before_a_limit_is_over() -> None:
     assert ask(transport).status == 403
 
     for _ in range(3):
-        with pytest.raises(ForgeAway) as caught:
+        with pytest.raises(ServiceAway) as caught:
             ask(transport)
         assert caught.value.after == 30.0
     assert len(inner.asked) == 1
@@ -319,7 +318,7 @@ def test_the_last_request_of_an_hour_is_the_last() -> None:
     spent = answer(200, [], x_ratelimit_remaining="0", x_ratelimit_reset="1100")
     transport, inner, clock = caching(a=spent, graphql=answer(200, {}))
     assert ask(transport).status == 200
-    with pytest.raises(ForgeAway):
+    with pytest.raises(ServiceAway):
         ask(transport)
     assert ask(transport, "graphql").status == 200  # it has a limit of its own
     clock.time = 1101.0
@@ -328,7 +327,7 @@ def test_the_last_request_of_an_hour_is_the_last() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ralph.adapters.forges.caching.MOST_BYTES", 1_000)
+    monkeypatch.setattr("ralph.adapters.online.caching.MOST_BYTES", 1_000)
     answers = {f"a{number}": answer(200, "x" * 300, etag='"1"') for number in range(10)}
     transport, _, _ = caching(**answers)
     for name in answers:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ralph.adapters.forges.problems import LOG_IN
-from ralph.adapters.forges.transport import MOST_BYTES, SECONDS, Answer, Ends, Request
+from ralph.adapters.online.service import GITHUB
+from ralph.adapters.online.transport import MOST_BYTES, SECONDS, Answer, Ends, Request
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.domain.text.safe_text import clean_line
 from ralph.engine.ports import Command, Exit, ProcessRunner, Timeouts
-from ralph.errors import ForgeAway, ForgeRefused
+from ralph.errors import ServiceAway, ServiceRefused
 
 COLOURED = "--allow-escape-sequences"
 """What gh names when it refuses to print an answer as it is."""
@@ -61,7 +61,7 @@ class GhTransport:
     async def ask(self, request: Request) -> Answer:
         try:
             return await self._ask(request)
-        except ForgeAway as away:
+        except ServiceAway as away:
             if COLOURED not in away.message:
                 raise
         # Logs have colours. Not every gh knows the option, and none needs it for anything else.
@@ -86,7 +86,7 @@ class GhTransport:
             )
         if output.is_too_long:
             message = f"GitHub's answer has more than {self._most:,} bytes"
-            raise ForgeAway(message)
+            raise ServiceAway(message)
         return self._answer(request, exit_, output.value(), err.text())
 
     def _command(self, request: Request, body: Path | None, more: Sequence[str]) -> Command:
@@ -100,13 +100,13 @@ class GhTransport:
     def _answer(self, request: Request, exit_: Exit, output: bytes, err: str) -> Answer:
         if exit_.ending is Ending.NOT_STARTED:
             message = f"gh cannot be started: {exit_.error}"
-            raise ForgeRefused(message, hint="install gh, or set GITHUB_TOKEN")
+            raise ServiceRefused(message, hint="install gh, or set GITHUB_TOKEN")
         if exit_.ending is not Ending.EXITED:
             message = f"GitHub did not answer within {self._seconds:g} seconds"
-            raise ForgeAway(message)
+            raise ServiceAway(message)
         if exit_.code == NOT_LOGGED_IN:
             message = f"gh is not logged in to {self._host}"
-            raise ForgeRefused(message, hint=LOG_IN)
+            raise ServiceRefused(message, hint=GITHUB.log_in)
         answer = parse_answer(output)
         is_broken = answer is not None and 200 <= answer.status < 300 and exit_.code != 0
         # Errors that GraphQL reports within an answer are a failure to gh, too.
@@ -114,7 +114,7 @@ class GhTransport:
             message = (
                 f"GitHub cannot be reached: {_last_line(err) or f'gh ended with exit code {exit_.code}'}"
             )
-            raise ForgeAway(message)
+            raise ServiceAway(message)
         return answer
 
 

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.fake_transport import answer, refusal
 
-from ralph.adapters.forges.problems import problem_of
-from ralph.adapters.forges.transport import Answer
-from ralph.errors import ForgeAway, ForgeRefused, RalphError
-
-from .fake_transport import answer, refusal
+from ralph.adapters.online.problems import problem_of
+from ralph.adapters.online.transport import Answer
+from ralph.errors import RalphError, ServiceAway, ServiceRefused
 
 NOW = 1_000_000.0
 
@@ -14,24 +13,28 @@ NOW = 1_000_000.0
 @pytest.mark.parametrize(
     ("given", "kind", "words"),
     [
-        (refusal(401, "Bad credentials"), ForgeRefused, "not logged in to GitHub: Bad credentials"),
-        (refusal(403, "Must have admin rights"), ForgeRefused, "does not permit it: Must have admin rights"),
-        (refusal(404, "Not Found"), ForgeRefused, "no such repository"),
-        (refusal(410, "Gone"), ForgeRefused, "no such"),
-        (refusal(405, "Pull Request is not mergeable"), ForgeRefused, "not mergeable"),
-        (refusal(422, "Validation Failed"), ForgeRefused, "Validation Failed"),
-        (answer(422, {"message": "Bad", "errors": ["a", {"message": "b"}]}), ForgeRefused, "Bad; a; b"),
+        (refusal(401, "Bad credentials"), ServiceRefused, "not logged in to GitHub: Bad credentials"),
+        (
+            refusal(403, "Must have admin rights"),
+            ServiceRefused,
+            "does not permit it: Must have admin rights",
+        ),
+        (refusal(404, "Not Found"), ServiceRefused, "no such repository"),
+        (refusal(410, "Gone"), ServiceRefused, "no such"),
+        (refusal(405, "Pull Request is not mergeable"), ServiceRefused, "not mergeable"),
+        (refusal(422, "Validation Failed"), ServiceRefused, "Validation Failed"),
+        (answer(422, {"message": "Bad", "errors": ["a", {"message": "b"}]}), ServiceRefused, "Bad; a; b"),
         (
             answer(422, {"message": "Bad", "errors": [{"field": "head", "code": "invalid"}]}),
-            ForgeRefused,
+            ServiceRefused,
             "Bad; head invalid",
         ),
-        (answer(418, b"<html>"), ForgeRefused, "status 418"),
-        (answer(302), ForgeAway, "302"),
-        (answer(408), ForgeAway, "408"),
-        (refusal(500, "Server Error"), ForgeAway, "Server Error"),
-        (answer(503, b""), ForgeAway, "503"),
-        (answer(999), ForgeAway, "999"),
+        (answer(418, b"<html>"), ServiceRefused, "status 418"),
+        (answer(302), ServiceAway, "302"),
+        (answer(408), ServiceAway, "408"),
+        (refusal(500, "Server Error"), ServiceAway, "Server Error"),
+        (answer(503, b""), ServiceAway, "503"),
+        (answer(999), ServiceAway, "999"),
     ],
 )
 def test_what_a_status_means(given: Answer, kind: type[RalphError], words: str) -> None:
@@ -64,7 +67,7 @@ def test_no_problem(status: int) -> None:
 def test_a_limit_says_how_long_to_wait(given: Answer, after: float) -> None:
     error = problem_of(given, now=NOW)
 
-    assert isinstance(error, ForgeAway)
+    assert isinstance(error, ServiceAway)
     assert error.after == after
 
 

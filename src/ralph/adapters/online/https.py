@@ -1,4 +1,4 @@
-"""Asks GitHub over HTTPS with a token of the environment, where gh is missing."""
+"""Asks a service over HTTPS with a token of the environment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from ralph.adapters.forges.problems import LOG_IN
-from ralph.adapters.forges.transport import MOST_BYTES, SECONDS, Answer, Ends, Request
+from ralph.adapters.online.service import GITHUB, Service
+from ralph.adapters.online.transport import MOST_BYTES, SECONDS, Answer, Ends, Request
 from ralph.domain.text.safe_text import clean_line
-from ralph.errors import ForgeAway, ForgeRefused
+from ralph.errors import ServiceAway, ServiceRefused
 
 MOST_REDIRECTS = 5
 MOST_IDLE = 2
@@ -40,15 +40,24 @@ class _Ask:
 
 
 class HttpsTransport:
-    """``address``: of the API. The token goes there, and nowhere else. Raises ForgeRefused for an address that is not safe."""
+    """``address``: of the API. The token goes there, and nowhere else. Raises ServiceRefused for an address that is not safe."""
 
     cost = 0.002
 
-    def __init__(self, address: str, token: str, *, seconds: float = SECONDS, most: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        *,
+        service: Service = GITHUB,
+        seconds: float = SECONDS,
+        most: int = MOST_BYTES,
+    ) -> None:
         if not token.isascii() or not token.isprintable() or " " in token or not token:
-            message = "GITHUB_TOKEN is no token: it has spaces, or characters that no token has"
-            raise ForgeRefused(message, hint=LOG_IN)
-        self._home, self._prefix = _split(address)
+            message = f"{service.token} is no token: it has spaces, or characters that no token has"
+            raise ServiceRefused(message, hint=service.log_in)
+        self._home, self._prefix = _split(address, service)
+        self._service = service
         self._token = token
         self._seconds = seconds
         self._most = most
@@ -61,8 +70,8 @@ class HttpsTransport:
             async with asyncio.timeout(self._seconds):
                 return await asyncio.to_thread(self._follow, request, call)
         except TimeoutError:
-            message = f"GitHub did not answer within {self._seconds:g} seconds"
-            raise ForgeAway(message) from None
+            message = f"{self._service.name} did not answer within {self._seconds:g} seconds"
+            raise ServiceAway(message) from None
         except (HTTPException, OSError, ValueError) as error:
             raise _unreachable(self._home.host, error) from None
         finally:
@@ -72,12 +81,12 @@ class HttpsTransport:
         ask = _Ask(self._home, self._path(request.path), request)
         for _ in range(MOST_REDIRECTS):
             answer = self._exchange(ask, call)
-            following = _redirected(ask, answer)
+            following = _redirected(ask, answer, self._service)
             if following is None:
                 return answer
             ask = following
-        message = "GitHub redirects without end"
-        raise ForgeAway(message)
+        message = f"{self._service.name} redirects without end"
+        raise ServiceAway(message)
 
     def _path(self, path: str) -> str:
         """GraphQL is beside the REST API of an enterprise's server, not below it."""
@@ -109,13 +118,9 @@ class HttpsTransport:
         return Answer(response.status, {name.lower(): text for name, text in response.getheaders()}, body)
 
     def _headers(self, ask: _Ask) -> dict[str, str]:
-        headers = {
-            "Accept": "application/vnd.github+json",
-            "User-Agent": "ralph",
-            "X-GitHub-Api-Version": "2022-11-28",
-        }
+        headers = {"User-Agent": "ralph", **self._service.headers}
         if ask.place == self._home:
-            headers["Authorization"] = f"Bearer {self._token}"
+            headers["Authorization"] = f"{self._service.authorization}{self._token}"
         if ask.request.body is not None:
             headers["Content-Type"] = "application/json"
         return headers | dict(ask.request.headers)
@@ -125,11 +130,11 @@ class HttpsTransport:
         while chunk := response.read(CHUNK):
             body.add(chunk)
             if body.is_too_long:
-                message = f"GitHub's answer has more than {self._most:,} bytes"
-                raise ForgeAway(message)
+                message = f"{self._service.name}'s answer has more than {self._most:,} bytes"
+                raise ServiceAway(message)
         if response.length:
-            message = "GitHub's answer was cut off"
-            raise ForgeAway(message)
+            message = f"{self._service.name}'s answer was cut off"
+            raise ServiceAway(message)
         return body.value()
 
     def _put_back(self, connection: HTTPConnection, ask: _Ask, *, is_open: bool) -> None:
@@ -166,13 +171,13 @@ class _Call:
                 socket.socket.shutdown(used, socket.SHUT_RDWR)
 
 
-def _redirected(ask: _Ask, answer: Answer) -> _Ask | None:
+def _redirected(ask: _Ask, answer: Answer, service: Service) -> _Ask | None:
     """What to ask instead. Only reading leads to another server, which gets no token and nothing that we send."""
     target = answer.headers.get("location", "")
     is_read = ask.request.method == "GET"
     if answer.status not in _REDIRECTS or not target or not (is_read or answer.status in _SAME_METHOD):
         return None
-    place, path = _split(urljoin(_address(ask.place, ask.path), target))
+    place, path = _split(urljoin(_address(ask.place, ask.path), target), service)
     if place == ask.place:
         return _Ask(place, path, ask.request)
     return _Ask(place, path, Request(path=path, is_log=ask.request.is_log)) if is_read else None
@@ -183,16 +188,16 @@ def _address(place: Place, path: str) -> str:
     return f"{place.scheme}://{host}:{place.port}{path}"
 
 
-def _split(address: str) -> tuple[Place, str]:
-    """Raises ForgeRefused unless nobody on the way can read what goes there."""
+def _split(address: str, service: Service) -> tuple[Place, str]:
+    """Raises ServiceRefused unless nobody on the way can read what goes there."""
     try:
         parts = urlsplit(address)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         host, port = "", None
     if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
-        message = f"GitHub is asked over https only, not at {host or 'an address without a host'}"
-        raise ForgeRefused(message, hint="see GITHUB_API_URL and the settings of your proxy")
+        message = f"{service.name} is asked over https only, not at {host or 'an address without a host'}"
+        raise ServiceRefused(message, hint=f"see {service.address} and the settings of your proxy")
     query = f"?{parts.query}" if parts.query else ""
     place = Place(parts.scheme, host, port or (443 if parts.scheme == "https" else 80))
     return place, f"{parts.path.rstrip('/')}{query}"
@@ -242,15 +247,15 @@ def _proxy_login(user: str | None, password: str | None) -> dict[str, str]:
     return {"Proxy-Authorization": f"Basic {b64encode(pair).decode()}"}
 
 
-def _unreachable(host: str, error: Exception) -> ForgeAway | ForgeRefused:
+def _unreachable(host: str, error: Exception) -> ServiceAway | ServiceRefused:
     from ssl import SSLCertVerificationError
 
     if isinstance(error, SSLCertVerificationError):
         message = f"the certificate of {host} cannot be verified: {clean_line(error.verify_message)}"
-        return ForgeRefused(message, hint="set SSL_CERT_FILE if it is your company's own")
+        return ServiceRefused(message, hint="set SSL_CERT_FILE if it is your company's own")
     # What Python says of a value that it cannot send may hold that value.
     said = clean_line(str(error))[:300] if isinstance(error, OSError) else type(error).__name__
-    return ForgeAway(f"{host} cannot be reached: {said}")
+    return ServiceAway(f"{host} cannot be reached: {said}")
 
 
 def _close_all(connections: list[HTTPConnection]) -> None:

@@ -1,4 +1,4 @@
-"""Reads a forge's JSON without trusting it: whatever is missing, null or of another type reads as nothing."""
+"""Reads a service's JSON without trusting it: whatever is missing, null or of another type reads as nothing."""
 
 from __future__ import annotations
 

@@ -1,52 +1,56 @@
-"""What a refusal of a forge means: that it is busy or away, or that it will not do it."""
+"""What a refusal of a service means: that it is busy or away, or that it will not do it."""
 
 from __future__ import annotations
 
-from ralph.adapters.forges.shape import Shape
-from ralph.adapters.forges.transport import Answer
+from ralph.adapters.online.service import GITHUB, Service
+from ralph.adapters.online.shape import Shape
+from ralph.adapters.online.transport import Answer
 from ralph.domain.text.safe_text import clean_line
-from ralph.errors import ForgeAway, ForgeRefused
+from ralph.errors import ServiceAway, ServiceRefused
 
 LONGEST = 500
-LOG_IN = "log in with `gh auth login`, or set GITHUB_TOKEN"
 LONGEST_WAIT = 3_600.0
-"""Seconds. A forge counts requests by the hour."""
+"""Seconds. Services count requests by the hour."""
 UNSAID_WAIT = 60.0
 """What GitHub asks for if it limits without saying for how long."""
 
 
-class Unseen(ForgeRefused):
+class Unseen(ServiceRefused):
     """It is not there, or not for this user."""
 
 
 class Missing(Unseen):
-    """GitHub says that it is not there; so it says of what one may not see."""
+    """The service says that it is not there; so it says of what one may not see."""
 
 
-def problem_of(answer: Answer, *, now: float) -> ForgeAway | ForgeRefused | None:
+def problem_of(
+    answer: Answer, *, now: float, service: Service = GITHUB
+) -> ServiceAway | ServiceRefused | None:
     """None: it is no refusal. ``now``: seconds since the epoch."""
     status = answer.status
     if 200 <= status < 300:
         return None
     if (wait := limit_of(answer, now=now)) is not None:
-        return ForgeAway(f"GitHub limits requests: {_said(answer)}", after=wait)
+        return ServiceAway(f"{service.name} limits requests: {_said(answer)}", after=wait)
     if status in (408, 425, 429) or status >= 500 or status < 400:
-        return ForgeAway(f"GitHub answered {status}: {_said(answer)}", after=_retry_after(answer))
-    return _refusal(answer)
+        return ServiceAway(f"{service.name} answered {status}: {_said(answer)}", after=_retry_after(answer))
+    return _refusal(answer, service)
 
 
-def _refusal(answer: Answer) -> ForgeRefused:
+def _refusal(answer: Answer, service: Service) -> ServiceRefused:
     match answer.status:
         case 401:
-            return ForgeRefused(f"not logged in to GitHub: {_said(answer)}", hint=LOG_IN)
+            return ServiceRefused(f"not logged in to {service.name}: {_said(answer)}", hint=service.log_in)
         case 403:
             hint = "log in as someone who may, or with a token that may"
-            return Unseen(f"GitHub does not permit it: {_said(answer)}", hint=hint)
+            return Unseen(f"{service.name} does not permit it: {_said(answer)}", hint=hint)
         case 404 | 410:
             hint = "check the address of the remote, or log in as someone who may see it"
-            return Missing("GitHub has no such repository or entry, or you may not see it", hint=hint)
+            return Missing(
+                f"{service.name} has no such repository or entry, or you may not see it", hint=hint
+            )
         case _:
-            return ForgeRefused(f"GitHub refused: {_said(answer)}")
+            return ServiceRefused(f"{service.name} refused: {_said(answer)}")
 
 
 def limit_of(answer: Answer, *, now: float) -> float | None:
@@ -77,9 +81,9 @@ def _number(text: str) -> float | None:
     return float(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
 
 
-def garbled(*, wanted: str) -> ForgeAway:
-    """An answer that is none. A proxy or a forge in trouble gives those; it is worth another try."""
-    return ForgeAway(f"GitHub's answer could not be read (expected: {wanted})")
+def garbled(*, wanted: str, service: Service = GITHUB) -> ServiceAway:
+    """An answer that is none. A proxy or a service in trouble gives those; it is worth another try."""
+    return ServiceAway(f"{service.name}'s answer could not be read (expected: {wanted})")
 
 
 def _said(answer: Answer) -> str:
@@ -87,7 +91,7 @@ def _said(answer: Answer) -> str:
 
 
 def words_of(answer: Answer) -> str:
-    """The forge's own, on one line: what it says in general, and about each field."""
+    """The service's own, on one line: what it says in general, and about each field."""
     said = decoded(answer.body)
     errors = (error.text or error["message"].text or _field(error) for error in said["errors"])
     words = "; ".join(dict.fromkeys(filter(None, (said["message"].text, *errors))))

@@ -1,4 +1,4 @@
-"""Asks again only for what has changed, and not at all while the forge limits requests."""
+"""Asks again only for what has changed, and not at all while the service limits requests."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 
-from ralph.adapters.forges.problems import limit_of, wait_for_reset
-from ralph.adapters.forges.transport import Answer, Request, Transport
-from ralph.errors import ForgeAway
+from ralph.adapters.online.problems import limit_of, wait_for_reset
+from ralph.adapters.online.service import GITHUB, Service
+from ralph.adapters.online.transport import Answer, Request, Transport
+from ralph.errors import ServiceAway
 
 MOST_KEPT = 2_000
 MOST_BYTES = 50_000_000
 
 
 class Caching:
-    """A ``Transport`` around another. An answer that has not changed costs nothing of the forge's limit.
+    """A ``Transport`` around another. An answer that has not changed costs nothing of the service's limit.
 
     ``now``: seconds since the epoch.
     """
 
-    def __init__(self, inner: Transport, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, inner: Transport, *, now: Callable[[], float] = time.time, service: Service = GITHUB
+    ) -> None:
         self._inner = inner
+        self._service = service
         self._now = now
         self._kept: OrderedDict[str, Answer] = OrderedDict()
         self._bytes = 0
@@ -52,8 +56,8 @@ class Caching:
         if (wait := left - self._now()) > 0:
             # A moment, which stays the same while one waits for it.
             until = time.strftime("%H:%M:%S", time.localtime(left))
-            message = f"GitHub limits requests; it takes the next one at {until}"
-            raise ForgeAway(message, after=wait)
+            message = f"{self._service.name} limits requests; it takes the next one at {until}"
+            raise ServiceAway(message, after=wait)
 
     def _note_limits(self, request: Request, answer: Answer) -> None:
         now = self._now()
@@ -88,5 +92,5 @@ def _conditional(request: Request, kept: Answer) -> Request:
 
 
 def _counted(request: Request) -> str:
-    """What the forge counts it as: it has a limit of its own for GraphQL."""
+    """What the service counts it as: it has a limit of its own for GraphQL."""
     return "graphql" if request.path == "graphql" else "core"

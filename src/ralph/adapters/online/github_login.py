@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ralph.adapters.forges.caching import Caching
-from ralph.adapters.forges.github import GitHub
-from ralph.adapters.forges.transport import Transport
+from ralph.adapters.online.caching import Caching
+from ralph.adapters.online.transport import Transport
 from ralph.engine.ports import ProcessRunner
-from ralph.errors import ForgeRefused
+from ralph.errors import ServiceRefused
 
 GITHUB = "github.com"
 TENANTS = ".ghe.com"
@@ -23,7 +22,7 @@ _SERVER_TOKEN = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a forge is reached with. ``find``: where a program of ours is; None if it is not installed."""
+    """What a service is reached with. ``find``: where a program of ours is; None if it is not installed."""
 
     environ: Mapping[str, str]
     find: Callable[[str], str | None]
@@ -36,26 +35,29 @@ def is_github(host: str, environ: Mapping[str, str]) -> bool:
     return "github" in host or host.endswith(TENANTS) or host == _host(environ.get("GH_HOST", ""))
 
 
-def open_github(host: str, owner: str, name: str, around: Surroundings, *, is_named: bool) -> GitHub:
-    """``is_named``: by the user's settings, and not only by a remote, which whoever writes in the repository can change."""
+def reach_github(host: str, around: Surroundings, *, is_named: bool) -> Transport:
+    """``is_named``: by the user, and not only by a remote, which whoever writes in the repository can change.
+
+    Raises ServiceRefused if there is no way to log in.
+    """
     transport = _transport(host, around, is_vouched=is_named or is_vouched(host, around.environ))
-    return GitHub(Caching(transport, now=around.now), owner, name, now=around.now)
+    return Caching(transport, now=around.now)
 
 
 def _transport(host: str, around: Surroundings, *, is_vouched: bool) -> Transport:
     if (program := around.find("gh")) is not None:
-        from ralph.adapters.forges.gh import GhTransport
+        from ralph.adapters.online.gh import GhTransport
 
         # gh keeps a login for each host, but gives this variable's token to any.
         unset = {} if is_vouched else dict.fromkeys(_SERVER_TOKEN, "")
         return GhTransport(around.runner, host=host, cwd=around.cwd, program=program, environment=unset)
     if not (name := token_name(host, around.environ)):
         message = f"there is no login for {host}: gh is not installed, and there is no token"
-        raise ForgeRefused(message, hint="install gh and run `gh auth login`, or set GITHUB_TOKEN")
+        raise ServiceRefused(message, hint="install gh and run `gh auth login`, or set GITHUB_TOKEN")
     if not is_vouched:
         message = f"the token is not sent to {host}: only the address of the remote names it"
-        raise ForgeRefused(message, hint="name it in pullRequest.repository, or in GH_HOST")
-    from ralph.adapters.forges.https import HttpsTransport
+        raise ServiceRefused(message, hint="name it in pullRequest.repository, or in GH_HOST")
+    from ralph.adapters.online.https import HttpsTransport
 
     return HttpsTransport(_api_address(host, around.environ), around.environ[name].strip())
 

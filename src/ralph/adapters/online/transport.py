@@ -1,4 +1,4 @@
-"""How a forge is asked: one request, one answer. What the answer means is not known here."""
+"""How a service is asked: one request, one answer. What the answer means is not known here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Answer:
 
 
 class Transport(Protocol):
-    """Raises ForgeAway if no whole answer can be had, and ForgeRefused if nobody is logged in."""
+    """Raises ServiceAway if no whole answer can be had, and ServiceRefused if nobody is logged in."""
 
     @property
     def cost(self) -> float:

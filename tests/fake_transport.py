@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ralph.adapters.forges.transport import Answer, Request
+from ralph.adapters.online.transport import Answer, Request
 
 
 class FakeTransport:

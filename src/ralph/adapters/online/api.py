@@ -6,17 +6,17 @@ import time
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, urlencode
 
-from ralph.adapters.forges.problems import decoded, garbled, problem_of
-from ralph.adapters.forges.shape import Shape
-from ralph.adapters.forges.transport import Answer, Request, Transport
-from ralph.errors import ForgeRefused
+from ralph.adapters.online.problems import decoded, garbled, problem_of
+from ralph.adapters.online.shape import Shape
+from ralph.adapters.online.transport import Answer, Request, Transport
+from ralph.errors import ServiceRefused
 
 PAGE = 100
 MOST_PAGES = 50
 
 
 class Api:
-    """Every method raises ForgeAway and ForgeRefused, and nothing else. ``now``: seconds since the epoch."""
+    """Every method raises ServiceAway and ServiceRefused, and nothing else. ``now``: seconds since the epoch."""
 
     def __init__(self, transport: Transport, *, now: Callable[[], float] = time.time) -> None:
         self._transport = transport
@@ -62,7 +62,7 @@ class Api:
             if is_last:
                 return found
         message = f"GitHub lists more than {MOST_PAGES * PAGE:,} entries at {path}: too many to judge"
-        raise ForgeRefused(message)
+        raise ServiceRefused(message)
 
     async def _page(self, path: str, query: Mapping[str, str | int], key: str) -> tuple[Shape, bool]:
         answer = await self._ask(path, query=query)

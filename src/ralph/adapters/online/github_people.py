@@ -1,0 +1,58 @@
+"""Which people may write to a repository on GitHub: only their words reach an agent."""
+
+from __future__ import annotations
+
+from ralph.adapters.online.api import Api, part
+from ralph.adapters.online.problems import Missing, Unseen
+from ralph.adapters.online.shape import Shape
+
+TRUST_SECONDS = 600.0
+"""How long a person's rights are believed: they may be taken away while a pull request waits."""
+_KNOWN = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+_SURELY = frozenset({"OWNER"})
+_MAY_WRITE = frozenset({"write", "maintain", "admin"})
+
+
+class People:
+    """Who may write to one repository, and who we are. ``root``: its path in the API."""
+
+    def __init__(self, api: Api, root: str) -> None:
+        self._api = api
+        self._root = root
+        self._rights: dict[str, tuple[float, str | None]] = {}
+        self._me: str | None = None
+
+    async def me(self) -> str:
+        """Empty: not known, as with the token of a workflow."""
+        if self._me is None:
+            try:
+                self._me = (await self._api.get("user"))["login"].text
+            except Unseen:
+                self._me = ""
+        return self._me
+
+    async def is_trusted(self, said: Shape) -> bool:
+        """Whether its author may write: by what GitHub says of them here, and by their rights. Never a program."""
+        user, relation = said["user"], said["author_association"].text
+        login = user["login"].text
+        if not login or user["type"].text == "Bot" or login.endswith("[bot]") or relation not in _KNOWN:
+            return False
+        rights = await self._rights_of(login)
+        return relation in _SURELY if rights is None else rights in _MAY_WRITE
+
+    async def _rights_of(self, login: str) -> str | None:
+        """None: we may not ask."""
+        until, rights = self._rights.get(login, (0.0, None))
+        if self._api.now() >= until:
+            rights = await self._ask_rights(login)
+            self._rights[login] = (self._api.now() + TRUST_SECONDS, rights)
+        return rights
+
+    async def _ask_rights(self, login: str) -> str | None:
+        try:
+            found = await self._api.get(f"{self._root}/collaborators/{part(login)}/permission")
+        except Missing:
+            return "none"
+        except Unseen:
+            return None
+        return found["permission"].text

@@ -1,0 +1,1 @@
+"""GitHub as a forge, and the ways to it, with answers made up by the tests."""
