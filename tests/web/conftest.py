@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,15 +133,20 @@ class Site:
         return httpx.Client(base_url=self.base, headers=headers, timeout=DEADLINE, trust_env=False)
 
 
+def served(root: Path, *arguments: str) -> AbstractContextManager[Site]:
+    return serving("--project-dir", str(root), *arguments, home=root.parent)
+
+
 @contextmanager
-def served(root: Path, *arguments: str) -> Iterator[Site]:
+def serving(*arguments: str, home: Path, **environment: str) -> Iterator[Site]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "ralph", "web", "--port", "0", "--project-dir", str(root), *arguments],
+        [sys.executable, "-m", "ralph", "web", "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={name: value for name, value in os.environ.items() if not name.startswith("RALPH_")}
-        | {"HOME": str(root.parent)},
+        | {"HOME": str(home)}
+        | environment,
     )
     try:
         assert process.stdout is not None

@@ -13,6 +13,7 @@ from ralph.config.sources import (
     DEFAULT,
     LOCAL_FILE,
     NOTHING,
+    PROJECT_FILES,
     SETTINGS_FILE,
     Flag,
     Layer,
@@ -25,6 +26,8 @@ from ralph.config.sources import (
     user_file,
     user_label,
 )  # fmt: skip
+from ralph.config.workflow_file import first_stage, read_workflow
+from ralph.domain.tasks.workflow_template import WORKFLOW_FILE
 from ralph.domain.text.masking import mask_values
 from ralph.domain.text.reader import KeyPath, Problem, spell
 from ralph.domain.text.secret_names import MASK
@@ -85,8 +88,12 @@ class Sources(NamedTuple):
         warnings: list[Problem] = []
         own = [layer for layer in [_read_own(root, environ, problems, warnings)] if layer is not None]
         found = [read_file(root, name, problems, warnings) for name in (SETTINGS_FILE, LOCAL_FILE)]
-        project = [layer for layer in found if layer is not None]
-        layers = (*own, *project, *read_environment(environ, warnings))
+        above = [layer for layer in found if layer is not None]
+        given = read_environment(environ, warnings)
+        first = first_stage(stack((*own, *above, *given)))
+        workflow = read_workflow(root, problems, warnings, first_role=first)
+        project = above if workflow is None else [workflow, *above]
+        layers = (*own, *project, *given)
         files = tuple(layer.origin.label for layer in (*own, *project))
         return cls(
             root,
@@ -103,7 +110,7 @@ class Sources(NamedTuple):
         """The same, but without these values in the files of the project."""
         layers = tuple(
             layer._replace(values=_left_out(layer.values, places))
-            if layer.origin.label in (SETTINGS_FILE, LOCAL_FILE)
+            if layer.origin.label in PROJECT_FILES
             else layer
             for layer in self.layers
         )
@@ -227,7 +234,7 @@ def recorded(loaded: Loaded) -> dict[str, object]:
         if isinstance(value, dict):
             return {key: kept(item, (*path, key)) for key, item in value.items()}
         label = loaded.origin(path).label
-        is_shared = label in (DEFAULT.label, SETTINGS_FILE) or label in given
+        is_shared = label in (DEFAULT.label, SETTINGS_FILE, WORKFLOW_FILE) or label in given
         if is_shared and path[-2:-1] != ("environment",):
             return value
         return _without_texts(value)

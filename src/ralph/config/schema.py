@@ -43,6 +43,7 @@ from ralph.config.untrusted import (
     only,
     rising,
 )
+from ralph.config.ticket_settings import TicketSettings
 from ralph.config.workspace_settings import WorkspaceSettings
 from ralph.domain.agent.options import Isolation
 from ralph.domain.delivery.kind import DeliveryKind
@@ -340,6 +341,19 @@ class GuardSettings:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectsSettings:
+    """What ralph remembers of your projects, in your own settings only."""
+
+    remember: bool = setting(
+        YesNo(),
+        False,
+        "Remember the projects in which ralph runs, for `ralph web --all` and `ralph ui --all`; the list is"
+        " `~/.local/state/ralph/projects.json`. Only your own settings count, never those of a repository.",
+        untrusted=ALWAYS,
+    )
+
+
 def _is_built_in(value: tuple[str, ...], own: tuple[str, ...]) -> bool:
     """A bell rings nowhere else."""
     return set(value) <= {*own, "bell", "desktop"}
@@ -451,6 +465,11 @@ class Settings:
     pull_request: PullRequestSettings = setting(
         Table(PullRequestSettings), PullRequestSettings(), "How pull requests are made and followed."
     )
+    tickets: TicketSettings = setting(
+        Table(TicketSettings),
+        TicketSettings(),
+        "Work that is kept elsewhere: in a tracker, or in Markdown files.",
+    )
     output: OutputSettings = setting(
         Table(OutputSettings),
         OutputSettings(),
@@ -489,6 +508,9 @@ class Settings:
         " gets the message in `$RALPH_TEXT`.",
         untrusted=_is_built_in,
         means="notifies you by running or calling",
+    )
+    projects: ProjectsSettings = setting(
+        Table(ProjectsSettings), ProjectsSettings(), "What ralph remembers of your projects."
     )
     profiles: ProfilesSettings = setting(
         Table(ProfilesSettings), ProfilesSettings(), "Settings of each profile, by its name."

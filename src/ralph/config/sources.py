@@ -1,4 +1,4 @@
-"""Where settings come from: three files, the environment, flags. Each becomes layers; every value keeps its origin."""
+"""Where settings come from: files, the environment, flags. Each becomes layers; every value keeps its origin."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 from ralph.config.kinds import Kind, Named, Nullable, Table, Variables, camel
 from ralph.config.project_search import own_settings
 from ralph.config.schema import SETTINGS
+from ralph.domain.tasks.workflow_template import WORKFLOW_FILE
 from ralph.domain.text.reader import KeyPath, Problem, nearest
 from ralph.domain.text.strict_json import BadJson, parse_json
 
 LARGEST_BYTES = 10_000_000
 SETTINGS_FILE = ".ralph/settings.json"
 LOCAL_FILE = ".ralph/settings.local.json"
+PROJECT_FILES = (WORKFLOW_FILE, SETTINGS_FILE, LOCAL_FILE)
+"""Those of a project, the first below the others."""
 
 PREFIX = "RALPH_"
 RESERVED = frozenset(

@@ -34,6 +34,7 @@ from ralph.domain.views.tasks import TaskFilter, TaskView, view_of
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
+    from ralph.adapters.storage.tickets import TicketStore
     from ralph.domain.tasks.entry import Known
     from ralph.domain.tasks.estimate import WorkEstimate
     from ralph.wiring.launch import Launch
@@ -252,6 +253,12 @@ class _Record:
     store: TaskStore
     history: TaskHistory
 
+    @property
+    def tickets(self) -> TicketStore:
+        from ralph.adapters.storage.tickets import TicketStore
+
+        return TicketStore(self.database, self.store, now=time.time)
+
     def require(
         self, task_ids: Sequence[str], allowed: Callable[[Task], bool], why_not: str
     ) -> Sequence[Task]:
@@ -291,6 +298,13 @@ def _open(folder: Path, *, create: bool = False) -> Iterator[_Record]:
     with closing(open_state_database(folder)) as database:
         store = TaskStore(database, me=this_process(), started_of=started_of)
         yield _Record(database, path, store, TaskHistory(database, path))
+
+
+@contextmanager
+def open_record(folder: Path, *, create: bool = False) -> Iterator[_Record]:
+    """For what else changes tasks. Raises UsageError inside an agent that works on one."""
+    with _open_for_change(folder, create=create) as record:
+        yield record
 
 
 @contextmanager

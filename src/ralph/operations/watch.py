@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -24,16 +24,19 @@ from ralph.adapters.workspace.changes import GitChanges
 from ralph.config.root import shares_record
 from ralph.domain.loop.budget import Budget
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.overview import Overview, ProjectLook, fold_projects
 from ralph.domain.views.runs import Head
 from ralph.errors import RalphError
+from ralph.operations.projects import Project, look_at, unreadable
 
 __all__ = [
     "LOOK_EVERY",
     "Feed",
+    "ProjectsWatch",
     "Watch",
     "changes_in",
     "open_feed",
-    "project_name",
+    "pace_of",
     "prompt_of",
     "restore",
     "run_budget",
@@ -44,6 +47,8 @@ T = TypeVar("T")
 PROMPT_CHARS = 20_000
 LOOK_EVERY = 0.2
 """Seconds between two checks for news."""
+SHARE = 0.05
+"""Seconds between two checks for each project that is watched: many cost no more than a few."""
 LOOK_AGAIN = 2.0
 """Seconds after which to look even if nothing was written: a process that dies writes nothing."""
 
@@ -51,11 +56,6 @@ LOOK_AGAIN = 2.0
 def open_feed(state_folder: Path) -> Feed:
     """The feed of a project, even before there is a record. For one thread."""
     return Feed(state_folder, here=this_process(), started_of=started_of, rules=_Rules(state_folder))
-
-
-def project_name(state_folder: Path) -> str:
-    """What screens call the project: its folder's name."""
-    return state_folder.absolute().parent.name or "/"
 
 
 class Watch:
@@ -97,6 +97,49 @@ class Watch:
     def _close(self) -> None:
         if self._feed is not None:
             self._feed.close()
+
+
+def pace_of(projects: int) -> float:
+    """Seconds between two checks of each of so many projects."""
+    return max(LOOK_EVERY, SHARE * projects)
+
+
+class ProjectsWatch:
+    """Several projects for one screen, each read in a thread of its own: what one cannot tell is its own problem."""
+
+    def __init__(self, projects: Sequence[Project]) -> None:
+        self.projects = {project.key: project for project in projects}
+        self.pace = pace_of(len(projects))
+        self._watches = {
+            project.key: Watch(project.state_folder) for project in projects if not project.problem
+        }
+        self._looks = {project.key: unreadable(project) for project in projects}
+
+    async def look(self) -> Overview | None:
+        """None: nothing was written since the last look."""
+        found = await asyncio.gather(*(self._look(key, watch) for key, watch in self._watches.items()))
+        return fold_projects(list(self._looks.values())) if any(found) else None
+
+    async def ask(self, key: str, question: Callable[[Feed], T]) -> T:
+        """Raises RalphError if the record of that project cannot be read."""
+        return await self._watches[key].ask(question)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(watch.close() for watch in self._watches.values()))
+
+    async def _look(self, key: str, watch: Watch) -> bool:
+        project, before = self.projects[key], self._looks[key]
+
+        def read(feed: Feed) -> ProjectLook:
+            return look_at(project, feed)
+
+        try:
+            if not await watch.has_news():
+                return False
+            self._looks[key] = await watch.ask(read)
+        except RalphError as error:
+            self._looks[key] = unreadable(project, error)
+        return self._looks[key] != before
 
 
 def run_budget(state_folder: Path, run_id: str) -> Budget:

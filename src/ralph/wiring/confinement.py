@@ -17,9 +17,8 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher
 from ralph.adapters.processes.yielding import YieldingRunner
 from ralph.config.schema import Settings
-from ralph.domain.delivery.forge_tokens import without_forge_tokens
-from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.loop.profile import Profile
+from ralph.domain.loop.service_tokens import without_service_tokens
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.sandbox.own_git import own_git
 from ralph.engine.ports import Control, ProcessRunner
@@ -82,8 +81,8 @@ def agent_environment(
     launch: Launch, run_id: str, *, parent_id: str, environ: Mapping[str, str]
 ) -> dict[str, str]:
     environment = {**environ, **launch.settings.agent.environment}
-    if launch.settings.delivery == DeliveryKind.PR:
-        environment = without_forge_tokens(environment, launch.settings.agent.environment)
+    if launch.withholds_tokens:
+        environment = without_service_tokens(environment, launch.settings.agent.environment)
     # What a supervised parent told its agent is not about the agent of this run.
     environment.pop("RALPH_ATTEMPT", None)
     return environment | {
@@ -167,8 +166,8 @@ async def open_runners(
         report=report,
     ) as confinement:
         checked = environment
-        if launch.settings.delivery == DeliveryKind.PR:
-            checked = without_forge_tokens(environment)
+        if launch.withholds_tokens:
+            checked = without_service_tokens(environment)
         # What runs the agent, or its work, is kept: nothing of it may outlive its end.
         kept = partial(make, ladder=launch.ladder, exempt=exempt, watcher=watcher)
         if confinement.sandbox is None:

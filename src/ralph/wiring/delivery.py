@@ -109,7 +109,7 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
             message, hint=f"`git remote add {settings.remote} ADDRESS`, or name another in pullRequest.remote"
         )
     require_pushable(address, settings.remote, workspace=kit.workspace, state=kit.launch.state_folder)
-    runner = _reaching(kit)
+    runner = reaching(kit)
     forge = find_forge(
         address,
         settings.repository,
@@ -149,7 +149,7 @@ def at_the_start(kit: Kit) -> Iterator[None]:
         ) from None
 
 
-def _reaching(kit: Kit) -> ProcessRunner:
+def reaching(kit: Kit) -> ProcessRunner:
     """Runs what talks to other machines: as the user, whatever the agent is confined to."""
     from ralph.adapters.processes.runner import PosixProcessRunner
     from ralph.adapters.processes.yielding import YieldingRunner

@@ -130,6 +130,12 @@ class Launch:
     demands: tuple[Demand, ...] = ()  # what its plan, tasks or git want to run, besides its settings
     quota: Quota | None = None  # what the run that it is a part of knows about subscriptions
     time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
+    asks_trackers: bool = False  # with tokens that are no agent's
+
+    @property
+    def withholds_tokens(self) -> bool:
+        """Whether tokens of forges and trackers are ralph's own in this run."""
+        return self.asks_trackers or self.settings.delivery == DeliveryKind.PR
 
     @property
     def state_folder(self) -> Path:

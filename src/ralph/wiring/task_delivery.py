@@ -17,6 +17,7 @@ from ralph.domain.delivery.receipt import Proof, Receipt
 from ralph.domain.delivery.texts import Purpose
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tickets.told import linking_text
 from ralph.engine.delivery.delivery import Delivery
 from ralph.engine.delivery.ports import Proven
 from ralph.engine.tasks.ports import JudgeOnce, Worktree
@@ -24,6 +25,7 @@ from ralph.engine.tasks.ship import TaskShip
 from ralph.wiring.delivery import Port, memory_of, order_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.merge_check import FinalVerification
+from ralph.wiring.tickets import store_of
 
 
 def told_about(kit: Kit, branch: str) -> str:
@@ -125,13 +127,20 @@ class Shipments:
         kit = self.kit
         git = Git(worktree.path, kit.runners.outside, is_top=True, folder=worktree.folder)
         purpose = Purpose(
-            title=f"{task.title} ({task.id})", text=task.description, criteria=task.acceptance_criteria
+            title=f"{task.title} ({task.id})", text=self._text(task), criteria=task.acceptance_criteria
         )
         order = order_of(kit, self.port, purpose, self._receipt(task), base=task.base)
         delivery = self.port.delivery(kit, git, worktree.branch, order, self._prove(task, worktree, judge))
         delivery.others = self.others
         delivery.rebase = self._rebase(task, git)
         return TaskShipment(delivery, f"{BASES}{self._base(task)}")
+
+    def _text(self, task: Task) -> str:
+        """For people: a ticket is linked, where they can read what an agent got as a quotation."""
+        known = store_of(self.kit, self.store).of_task(task.id)
+        if known is None:
+            return task.description
+        return linking_text(known, closes=self.kit.launch.settings.tickets.close != "never")
 
     def _base(self, task: Task) -> str:
         return task.base or self.port.base

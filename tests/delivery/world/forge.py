@@ -314,6 +314,52 @@ class Forge:
     def _newest(self) -> int:
         return max(int(pull["number"]) for pull in self.pulls())
 
+    # ── issues ──
+
+    def open_issue(
+        self, title: str, body: str = "", *, user: str = "owner", labels: Sequence[str] = ()
+    ) -> int:
+        """``labels``: put there by the owner, whoever writes it."""
+        made = self.api("POST", "/issues", {"title": title, "body": body}, user=user)
+        number: int = made["number"]
+        if labels:
+            self.label(number, *labels)
+        return number
+
+    def issue(self, number: int) -> dict[str, Any]:
+        found: dict[str, Any] = self.api("GET", f"/issues/{number}")
+        return found
+
+    def edit_issue(self, user: str, number: int, **changes: str) -> None:
+        self.api("PATCH", f"/issues/{number}", changes, user=user)
+
+    def edit_comment(self, user: str, comment: int, text: str) -> None:
+        self.api("PATCH", f"/issues/comments/{comment}", {"body": text}, user=user)
+
+    def label(self, number: int, *names: str, user: str = "owner") -> None:
+        self.api("POST", f"/issues/{number}/labels", {"labels": list(names)}, user=user)
+
+    def unlabel(self, number: int, name: str, *, user: str = "owner") -> None:
+        self.api("DELETE", f"/issues/{number}/labels/{name}", user=user)
+
+    def block(self, number: int, *by: int | str) -> None:
+        """GitHub's own list of what an issue is blocked by: numbers, or ``owner/repo#number``."""
+        self.github.issues.state.blockers[number] = list(by)
+
+    def delete_issue(self, number: int) -> None:
+        self.github.issues.state.deleted.add(number)
+
+    def move_issue(self, number: int, *, to: int) -> None:
+        """To another repository, where it gets this number."""
+        self.github.issues.state.moved[number] = to
+
+    def show_as_program(self, user: str) -> None:
+        self.github.issues.state.programs.add(login_of(user))
+
+    def make_private(self) -> None:
+        """From now on only the owner and collaborators see anything."""
+        self.github.issues.state.is_private = True
+
     # ── CI ──
 
     def check(

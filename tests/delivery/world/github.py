@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 
 from .emulator import INSIDE, Answer, Emulator
 from .front import HOST, Request, answer_json, failure
+from .issues import ELSEWHERE_ID, Issues
 from .mirror import Mirror
 from .remote import Remote, identity_of
 
@@ -97,6 +98,7 @@ class GitHub:
         self._owner, _, self._name = repository.partition("/")
         self._prefix = f"/repos/{repository}"
         self._lock = threading.RLock()
+        self.issues = Issues(emulator, self._prefix, self.may_write, _page)
         self._routes = [
             (method, re.compile(f"{re.escape(self._prefix)}{pattern}"), handler)
             for method, pattern, handler in self._table()
@@ -145,8 +147,9 @@ class GitHub:
             ("GET", r"/check-runs/(\d+)/annotations", self._annotations),
             ("POST", r"/check-(?:runs|suites)/(\d+)/rerequest", self._writers_only),
             ("GET", r"/compare/(.+)\.\.\.(.+)", self._compare),
-            ("POST", r"/issues/(\d+)/(?:labels|assignees)", self._writers_only),
+            ("POST", r"/issues/(\d+)/assignees", self._writers_only),
             ("GET", r"/issues/(\d+)", self._get_issue),
+            *self.issues.table(),
         ]
 
     # ── every request ──
@@ -154,6 +157,14 @@ class GitHub:
     def answer(self, request: Request) -> Answer:
         if request.path.startswith("/_logs/"):
             return self._stored_log(request)
+        if (
+            self.issues.state.is_private
+            and request.path.startswith("/repos/")
+            and not self._sees(request.user)
+        ):
+            return failure(404, "Not Found")  # GitHub does not say that there is something to see
+        if moved := re.fullmatch(rf"/repositories/{ELSEWHERE_ID}/issues/(\d+)", request.path):
+            return self.issues.get_moved(int(moved[1]))
         if request.path in ("/graphql", "/api/graphql") and request.method == "POST":
             with self._lock:
                 return self._graphql(request)
@@ -187,6 +198,11 @@ class GitHub:
         answer = self._emulator.call("GET", f"{self._prefix}/collaborators/{login}/permission")
         found = answer.json.get("permission", "pull") if answer.status == 200 else "pull"
         return ROLES.get(found, found)
+
+    def _sees(self, login: str | None) -> bool:
+        """Of a private repository: its owner and its collaborators."""
+        found = self._emulator.must("GET", f"{self._prefix}/collaborators?per_page=100")
+        return login == self._owner or login in {one["login"] for one in found}
 
     def may_write(self, login: str | None) -> bool:
         return self.permission(login) in ("admin", "write")
@@ -397,10 +413,11 @@ class GitHub:
         """A pull request is an issue too; that one tells who closed it."""
         pull = self._emulator.call("GET", f"{self._prefix}/pulls/{number}")
         if pull.status != 200:
-            return self._pass(request)
+            return self.issues.get(request, int(number))
         login = self.state.closed_by.get(int(number))
         known = {name: pull.json[name] for name in ("number", "title", "body", "state", "user", "closed_at")}
-        return answer_json({**known, "closed_by": {"login": login} if login else None})
+        closed_by = {"login": login} if login else None
+        return answer_json({**known, "closed_by": closed_by, "pull_request": {"url": pull.json["url"]}})
 
     def _is_merged(self, request: Request, number: str) -> Answer:
         answer = self._emulator.call("GET", f"{self._prefix}/pulls/{number}")

@@ -23,7 +23,6 @@ from ralph.adapters.forges.github_facts import (
 )
 from ralph.adapters.forges.github_merge import Merging
 from ralph.adapters.forges.github_people import (
-    is_ours,
     number_in,
     remark_of,
     verdicts,
@@ -31,7 +30,7 @@ from ralph.adapters.forges.github_people import (
 )
 from ralph.adapters.forges.job_log import cut_log, failed_step
 from ralph.adapters.online.api import Api, part
-from ralph.adapters.online.github_people import People
+from ralph.adapters.online.github_people import People, is_ours
 from ralph.adapters.online.problems import Missing, Unseen, garbled
 from ralph.adapters.online.shape import Shape
 from ralph.adapters.online.transport import Transport

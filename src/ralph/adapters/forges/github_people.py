@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ralph.adapters.online.shape import Shape
 from ralph.domain.delivery.facts import Remark, RemarkKind, Review, Verdict
-from ralph.domain.delivery.texts import is_own
 from ralph.domain.text.safe_text import clean, clean_line
 
 _VERDICTS = {"APPROVED": Verdict.APPROVED, "CHANGES_REQUESTED": Verdict.OBJECTS}
@@ -33,15 +32,6 @@ def written(reviews: Iterable[Shape], threads: Iterable[Shape], comments: Iterab
 
 def _kind_of(review: Shape) -> RemarkKind:
     return RemarkKind.COMMENT if review["state"].text == "APPROVED" else RemarkKind.REVIEW
-
-
-def is_ours(said: Shape, me: str) -> bool:
-    """Our mark, in words of our own: who quotes us, or copies the mark, has still said something."""
-    author = said["user"]["login"].text
-    own_words = "\n".join(
-        line for line in said["body"].text.splitlines() if not line.lstrip().startswith(">")
-    )
-    return is_own(own_words) and (not me or author.lower() == me.lower())
 
 
 def remark_of(said: Said, *, is_trusted: bool) -> Remark:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from urllib.parse import quote, urlencode
 
 from ralph.adapters.online.problems import decoded, garbled, problem_of
@@ -30,18 +30,19 @@ class Api:
         """One object."""
         return self._object(await self._ask(path, query=query), path)
 
-    async def send(self, method: str, path: str, body: Mapping[str, object]) -> Shape:
+    async def send(self, method: str, path: str, body: Mapping[str, object] | None) -> Shape:
         """Nothing if the answer is empty."""
         answer = await self.ask(method, path, body)
         if (problem := problem_of(answer, now=self.now())) is not None:
             raise problem
         return decoded(answer.body)
 
-    async def ask(self, method: str, path: str, body: Mapping[str, object]) -> Answer:
+    async def ask(self, method: str, path: str, body: Mapping[str, object] | None) -> Answer:
         """The answer as it is, for callers to whom a refusal means something."""
         import msgspec
 
-        return await self._transport.ask(Request(path=path, method=method, body=msgspec.json.encode(body)))
+        encoded = None if body is None else msgspec.json.encode(body)
+        return await self._transport.ask(Request(path=path, method=method, body=encoded))
 
     async def log(self, path: str) -> str:
         """A text, of which the middle may be left out."""
@@ -63,6 +64,16 @@ class Api:
                 return found
         message = f"GitHub lists more than {MOST_PAGES * PAGE:,} entries at {path}: too many to judge"
         raise ServiceRefused(message)
+
+    async def stream(
+        self, path: str, query: Mapping[str, str | int] | None = None, *, first: int = 1
+    ) -> AsyncIterator[Shape]:
+        """The pages of a list as they come, for callers that may have enough before its end."""
+        number, is_last = first, False
+        while not is_last:
+            page, is_last = await self._page(path, {"per_page": PAGE, "page": number, **(query or {})}, "")
+            number += 1
+            yield page
 
     async def _page(self, path: str, query: Mapping[str, str | int], key: str) -> tuple[Shape, bool]:
         answer = await self._ask(path, query=query)

@@ -35,6 +35,12 @@ def is_github(host: str, environ: Mapping[str, str]) -> bool:
     return "github" in host or host.endswith(TENANTS) or host == _host(environ.get("GH_HOST", ""))
 
 
+def usual_host(environ: Mapping[str, str]) -> str:
+    """Of a repository that is named without one: where gh, or the workflow that ralph runs in, would look for it."""
+    named = (_host(environ.get(name, "")) for name in ("GH_HOST", "GITHUB_SERVER_URL"))
+    return next(filter(None, named), GITHUB)
+
+
 def reach_github(host: str, around: Surroundings, *, is_named: bool) -> Transport:
     """``is_named``: by the user, and not only by a remote, which whoever writes in the repository can change.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ralph.adapters.online.api import Api, part
 from ralph.adapters.online.problems import Missing, Unseen
 from ralph.adapters.online.shape import Shape
+from ralph.domain.delivery.texts import is_own
 
 TRUST_SECONDS = 600.0
 """How long a person's rights are believed: they may be taken away while a pull request waits."""
@@ -35,7 +36,7 @@ class People:
         """Whether its author may write: by what GitHub says of them here, and by their rights. Never a program."""
         user, relation = said["user"], said["author_association"].text
         login = user["login"].text
-        if not login or user["type"].text == "Bot" or login.endswith("[bot]") or relation not in _KNOWN:
+        if not login or is_program(user) or relation not in _KNOWN:
             return False
         rights = await self._rights_of(login)
         return relation in _SURELY if rights is None else rights in _MAY_WRITE
@@ -56,3 +57,17 @@ class People:
         except Unseen:
             return None
         return found["permission"].text
+
+
+def is_ours(said: Shape, me: str) -> bool:
+    """Our mark, in words of our own: who quotes us, or copies the mark, has still said something."""
+    author = said["user"]["login"].text
+    own_words = "\n".join(
+        line for line in said["body"].text.splitlines() if not line.lstrip().startswith(">")
+    )
+    return is_own(own_words) and (not me or author.lower() == me.lower())
+
+
+def is_program(user: Shape) -> bool:
+    """A bot or an app, and no person."""
+    return user["type"].text == "Bot" or user["login"].text.endswith("[bot]")

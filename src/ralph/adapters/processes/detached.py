@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ralph.adapters import beneath
@@ -16,9 +16,20 @@ from ralph.adapters.files import make_private_folder, open_own
 
 
 class Detached:
-    """Its output goes to ``log``; it reads ``stdin``. It has no terminal, and no Ctrl-C reaches it."""
+    """Its output goes to ``log``; it reads ``stdin``. It has no terminal, and no Ctrl-C reaches it.
 
-    def __init__(self, arguments: Sequence[str], *, cwd: Path, log: Path, stdin: bytes = b"") -> None:
+    ``environment`` None: this process's own.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        cwd: Path,
+        log: Path,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         make_private_folder(log.parent)
         with open(open_own(log), "wb") as output, tempfile.TemporaryFile() as given:  # noqa: PTH123 a descriptor
             output.truncate(0)
@@ -27,6 +38,7 @@ class Detached:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "ralph", *arguments],  # -P: no `ralph` of the project
                 cwd=cwd,
+                env=environment,
                 stdin=given,
                 stdout=output,
                 stderr=output,
@@ -66,6 +78,10 @@ class Detached:
     def interrupt(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGINT)
+
+    def wait(self) -> None:
+        """Until it ends, so that whoever lives on leaves no zombie behind."""
+        self._process.wait()
 
     def leave(self) -> None:
         """Let it run: Popen would warn about a child that is left running."""

@@ -13,7 +13,7 @@ _TEXT = (
     "profile", "agent", "root", "options", "state", "reason", "assignment", "role", "kind", "workspace", "mode",
     "process_started", "boot_id", "host", "details", "request", "text", "spec_id", "status", "title", "description",
     "dependencies", "assignee", "metadata", "completion_spec", "stage", "progress", "method", "outcome",
-    "decision", "needs_id", "branch", "delivered",
+    "decision", "needs_id", "branch", "delivered", "source", "key", "settled", "known", "holder",
 )  # fmt: skip
 _NAMES = ("id", "run_id", "parent_id", "task_id")
 _WHOLE = (

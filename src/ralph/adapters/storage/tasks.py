@@ -125,8 +125,11 @@ class TaskStore:
 
     # --- writing ---
 
-    def add(self, tasks: Sequence[Task], *, at: float) -> None:
-        """All of them or none. Raises UsageError if an id is taken, a dependency unknown, or there is a circle."""
+    def add(self, tasks: Sequence[Task], *, at: float, along: Callable[[], None] | None = None) -> None:
+        """All of them or none. Raises UsageError if an id is taken, a dependency unknown, or there is a circle.
+
+        ``along``: written with them, or not at all.
+        """
         now = datetime.fromtimestamp(at, UTC)
         placed = [((index,), task) for index, task in enumerate(tasks)]
         with self._writing():
@@ -137,6 +140,8 @@ class TaskStore:
             rows = (row_of(replace(task, created_at=now, updated_at=now)) for task in tasks)
             self._database.executemany(INSERT, rows)
             self._database.executemany(EVENT, ((task.id, at, "created", "") for task in tasks))
+            if along is not None:
+                along()
 
     def change(self, task_id: str, rule: Callable[[Task], Task], *, at: float) -> Task:
         """Apply ``rule`` to the task and record what changed. Changed dependencies are checked. Raises UsageError."""

@@ -39,6 +39,7 @@ class Card:
     proof: str = ""  # what must pass before it continues
     run_id: str = ""  # the run that works on it now
     asks: tuple[TaskAsk, ...] = ()  # what may be asked of it now
+    project: str = ""  # the key of its project, on the board of several
 
 
 @dataclass(frozen=True, slots=True)

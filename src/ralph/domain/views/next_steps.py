@@ -10,17 +10,26 @@ def next_steps(run: RunView) -> list[str]:
     """A line each: how to continue it if a command does, then how to read about it. None while it is live."""
     if run.live:
         return []
-    resume = _command_to_resume(run)
-    return [*([f"to continue: {resume}"] if resume else ()), f"to look: ralph report {run.id} --open"]
+    resume = words_to_resume(run)
+    return [
+        *([f"to continue: ralph {' '.join(resume)}"] if resume else ()),
+        f"to look: ralph report {run.id} --open",
+    ]
 
 
-def _command_to_resume(run: RunView) -> str:
-    if run.state not in RESUMABLE:
-        return ""
+def words_to_resume(run: RunView) -> tuple[str, ...]:
+    """What to say to ralph so that it continues a run that is over; empty if nothing that anyone could say does."""
+    if run.live or run.state not in RESUMABLE:
+        return ()
     if command := COMMANDS.get(run.profile):
-        return command
+        return tuple(command.split()[1:])
     if run.state is not RunState.EXHAUSTED:
-        return f"ralph resume {run.id}"
+        return ("resume", run.id)
     # Which option helps is known only if the limit is that of iterations; for others its end says it.
     is_spent = run.maximum is not None and run.iteration >= run.maximum
-    return f"ralph resume {run.id} -m {2 * run.iteration}" if is_spent else ""
+    return ("resume", run.id, "-m", str(2 * run.iteration)) if is_spent else ()
+
+
+def can_resume_apart(run: RunView) -> bool:
+    """Whether that needs no terminal: a draft asks its user about every round."""
+    return words_to_resume(run)[:1] in (("resume",), ("work",))

@@ -343,6 +343,41 @@ class WayOut(Protocol):
         ...
 
 
+class Supply(Protocol):
+    """Where tasks come from besides the record, and who else wants to know what became of them."""
+
+    @property
+    def stays(self) -> bool:
+        """More may come until the user stops it."""
+        ...
+
+    async def look_after(self) -> None:
+        """Until it is cancelled: take in what comes, and tell what happened. Never raises what a service does."""
+        ...
+
+    async def take(self, task: Task) -> str:
+        """Others may want to work on it too. Empty: nobody else does; else why it is not ours."""
+        ...
+
+    async def close(self) -> Sequence[str]:
+        """Tell what is left to tell; gives what the user should know."""
+        ...
+
+
+class NoSupply:
+    """All tasks are on record, and nobody else knows of them."""
+
+    stays = False
+
+    async def look_after(self) -> None: ...
+
+    async def take(self, task: Task) -> str:
+        return ""
+
+    async def close(self) -> Sequence[str]:
+        return ()
+
+
 class TaskRuns(Protocol):
     """Starts the run of one task, or resumes the one that an earlier process left behind."""
 

@@ -17,6 +17,7 @@ from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tasks.work_result import TaskResult, result_of_run
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Clock, Control, Publish
+from ralph.engine.rest import rest
 from ralph.engine.tasks.accepted import AcceptedTasks
 from ralph.engine.tasks.ports import Judged, JudgeOnce, Merges, Shipment, TaskQueue, Worktree, Worktrees
 
@@ -24,8 +25,6 @@ READY = "ready"
 LATER = "`ralph work` continues"
 NOT_WANTED = "it was cancelled while it was verified"
 STOPPED = "stopped while it was verified"
-LOOK_EVERY = 1.0
-"""Seconds: so soon a wait notices that the time is over."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -193,7 +192,9 @@ class TaskShip:
         if waiting.for_people or left <= 0:
             return self._waits(task, waiting.reason)
         with _counted(self._waiting, task.id):
-            await self._sleep(min(waiting.seconds, left))
+            await rest(
+                min(waiting.seconds, left), clock=self.clock, control=self.control, is_over=self.time_over
+            )
         return self._ended(task, waiting.reason)
 
     def _ended(self, task: Task, reason: str) -> TaskResult | None:
@@ -204,18 +205,6 @@ class TaskShip:
         if limit := self.time_over():
             return TaskResult(task.id, Outcome.EXHAUSTED, f"accepted, but not merged yet: {limit}")
         return None
-
-    async def _sleep(self, seconds: float) -> None:
-        """Until a stop, the end of the time, or for so long."""
-        until = self.clock.monotonic() + seconds
-        stop = asyncio.ensure_future(self.control.stop_requested())
-        try:
-            while not stop.done() and not self.time_over() and (left := until - self.clock.monotonic()) > 0:
-                sleep = asyncio.ensure_future(self.clock.sleep(min(left, LOOK_EVERY)))
-                await asyncio.wait({stop, sleep}, return_when=asyncio.FIRST_COMPLETED)
-                sleep.cancel()
-        finally:
-            stop.cancel()
 
 
 @contextmanager

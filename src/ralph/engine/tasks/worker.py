@@ -26,10 +26,13 @@ from ralph.engine.loop import RunResult
 from ralph.engine.parts import not_known
 from ralph.engine.pause import stand_by
 from ralph.engine.ports import Clock, Control, Journal, Publish
+from ralph.engine.rest import rest
 from ralph.engine.tasks.ports import (
     Merges,
+    NoSupply,
     OutsideWatch,
     Preparation,
+    Supply,
     TaskQueue,
     TaskRuns,
     WayOut,
@@ -64,6 +67,7 @@ class Worker:
     clock: Clock
     control: Control
     publish: Publish
+    supply: Supply = field(default_factory=NoSupply)
     tree_change: Callable[[], Awaitable[TreeChange | None]] = not_known
 
     _results: dict[str, TaskResult] = field(default_factory=dict, init=False)
@@ -83,6 +87,7 @@ class Worker:
         self._accepted = self._wanted_in(TaskStatus.ACCEPTED)
         await self.merges.prepare()
         await self._remove_merged_worktrees()
+        looking_after = asyncio.create_task(self.supply.look_after())
         try:
             while True:
                 stopping = await stand_by(self.control, self._exceeded)
@@ -90,19 +95,23 @@ class Worker:
                 self._concerns += self.watch.look(tuple(active.values()))
                 if not stopping and self._broken is None:
                     self._start_ready(active, only_merges=bool(limit))
-                if not active:
+                if not active and (stopping or limit or self._broken is not None or not self.supply.stays):
                     break
-                again = LOOK_EVERY if self.merge.can_wait else None
+                if not active:
+                    await rest(LOOK_EVERY, clock=self.clock, control=self.control)
+                    continue
+                again = LOOK_EVERY if self.merge.can_wait or self.supply.stays else None
                 done, _ = await asyncio.wait(active, timeout=again, return_when=asyncio.FIRST_COMPLETED)
                 for finished in done:
                     self._take_result(active.pop(finished), finished.result())
         finally:
-            for under_way in active:
+            for under_way in (*active, looking_after):
                 under_way.cancel()
-            await asyncio.gather(*active, return_exceptions=True)
+            await asyncio.gather(*active, looking_after, return_exceptions=True)
             for name in self._begun:
                 self.tasks.release(name)
             await self.merges.finish()
+        self._concerns += await self.supply.close()
         return await self._end(limit)
 
     # --- which task is next ---
@@ -161,6 +170,8 @@ class Worker:
 
     async def _run_until_merged(self, name: str) -> TaskResult:
         task = self.tasks.get(name)
+        if why_not := await self.supply.take(task):
+            return self._not_ours(name, why_not)
         start = await self.merge.start(task)
         worktree = await self.worktrees.open(task.id, start=start, base=task.base_commit)
         if task.status is TaskStatus.OPEN:
@@ -187,6 +198,13 @@ class Worker:
                 return merged
             task, worktree = merged, replace(worktree, base=merged.base_commit)
             await self._catch_up(worktree)
+
+    def _not_ours(self, name: str, reason: str) -> TaskResult:
+        """Someone else works on it, or nobody is to. One that was cancelled for that has a result of its own."""
+        task = self.tasks.get(name)
+        if task.status is TaskStatus.CANCELLED:
+            return result_of_run(task, Outcome.CANCELLED, reason)
+        return TaskResult(name, Outcome.WAITING, reason, is_begun=False)
 
     async def _catch_up(self, worktree: Worktree) -> None:
         await self.merges.catch_up(worktree)

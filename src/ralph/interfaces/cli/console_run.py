@@ -51,6 +51,7 @@ def run_on_console(
     """
     if not is_ours:
         require_trust(launch)
+        _remember(launch)
     if flag := asked_apart():
         from ralph.interfaces.cli.apart import run_apart
 
@@ -65,6 +66,16 @@ def run_on_console(
     if not is_ours:
         tell_unmarked(launch.loaded.root)
     return result
+
+
+def _remember(launch: Launch) -> None:
+    """For `ralph web --all`, if the user wants that; a run does not fail for it."""
+    from ralph.operations.projects import remember_project
+
+    try:
+        remember_project(launch.loaded)
+    except OSError as error:
+        _complain(f"cannot remember this project: {error.strerror or error}")
 
 
 def _run_on_streams(

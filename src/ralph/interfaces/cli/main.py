@@ -63,7 +63,8 @@ Start here:
 class CommandTable(click.Group):
     """Commands by name, each with its short help: listing them imports none.
 
-    The module is ``<package>/<name>.py`` and has a ``command``, unless ``homes`` says which module has it by name.
+    The module is ``<package>/<name>.py`` and has a ``command``, unless ``homes`` says which module has it by name, or as
+    ``module:attribute``.
     """
 
     def __init__(
@@ -84,9 +85,9 @@ class CommandTable(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._table:
             return None
-        home = self._homes.get(cmd_name)
-        module = importlib.import_module(f"ralph.interfaces.cli.{self._package}.{home or cmd_name}")
-        command = getattr(module, cmd_name if home else "command")
+        home, _, attribute = self._homes.get(cmd_name, f"{cmd_name}:command").partition(":")
+        module = importlib.import_module(f"ralph.interfaces.cli.{self._package}.{home}")
+        command = getattr(module, attribute or cmd_name)
         assert isinstance(command, click.Command)
         return command
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import tzinfo
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -36,9 +36,14 @@ from ralph.operations.watch import LOOK_EVERY, Feed, Watch, open_feed, prompt_of
 
 DARK, LIGHT = "textual-dark", "textual-light"
 
+T = TypeVar("T")
 
-class RalphApp(Requests, App[None]):
-    """``run_id`` None: the newest run, live ones first, until the user chooses another."""
+
+class RalphApp(Requests, App[object]):
+    """``run_id`` None: the newest run, live ones first, until the user chooses another.
+
+    ``has_home``: there are other projects to go back to; ``wants_home`` says that the user did.
+    """
 
     TITLE = "ralph"
     CSS_PATH = "style.tcss"
@@ -57,6 +62,7 @@ class RalphApp(Requests, App[None]):
         Binding("left_square_bracket", "other_run(-1)", "Previous run", show=False),
         Binding("right_square_bracket", "other_run(1)", "Next run", show=False),
         Binding("t", "theme", "Theme", show=False),
+        Binding("0", "home", "Projects"),
         Binding("q", "quit", "Quit"),
         Binding("ctrl+c", "quit", show=False),
     ]
@@ -69,8 +75,11 @@ class RalphApp(Requests, App[None]):
         now: Callable[[], float] = time.time,
         zone: tzinfo | None = None,
         light: bool = False,
+        has_home: bool = False,
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
+        self.wants_home = False
+        self._has_home = has_home
         self.record = Watch(state_folder)
         self.main = MainScreen(now, zone)
         self._zone = zone
@@ -101,9 +110,14 @@ class RalphApp(Requests, App[None]):
     @property
     def failure(self) -> Exception | None:
         """The error that ended it, if one did."""
-        error = self._exception
-        inner = error.error if isinstance(error, WorkerFailed) else None
-        return inner if isinstance(inner, Exception) else error
+        return failure_of(self)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self._has_home if action == "home" else super().check_action(action, parameters)
+
+    def action_home(self) -> None:
+        self.wants_home = True
+        self.exit()
 
     def action_theme(self) -> None:
         self.theme = DARK if self.theme == LIGHT else LIGHT
@@ -301,24 +315,40 @@ def open_ui(state_folder: Path, run_id: str | None = None) -> None:
 
     ``run_id`` None follows the live run. Raises UsageError without a terminal, StoreError if the record cannot be read.
     """
+    require_terminal()
+    with open_feed(state_folder) as feed:
+        feed.runs(limit=1)  # an error must be shown before the UI takes over the screen
+    show(RalphApp(state_folder, run_id, light=is_light(os.environ)))
+
+
+def require_terminal() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
         message = "the terminal UI needs a terminal"
         hint = "`ralph logs -f` and `ralph status --watch` work everywhere; `ralph web` too"
         raise UsageError(message, hint=hint)
-    with open_feed(state_folder) as feed:
-        feed.runs(limit=1)  # an error must be shown before the UI takes over the screen
+
+
+def show(app: App[T]) -> T | None:
+    """Until it ends; gives its answer."""
     for name in ("COLUMNS", "LINES"):  # textual would trust them even after a resize
         os.environ.pop(name, None)
     gc.enable()  # commands are short and do without; the UI may be open for days
-    app = RalphApp(state_folder, run_id, light=is_light(os.environ))
     with _end_on_signals(app):
-        app.run()
-    if app.failure is not None:
-        raise app.failure
+        answer = app.run()
+    if (error := failure_of(app)) is not None:
+        raise error
+    return answer
+
+
+def failure_of(app: App[Any]) -> Exception | None:
+    """The error that ended it, if one did."""
+    error = app._exception
+    inner = error.error if isinstance(error, WorkerFailed) else None
+    return inner if isinstance(inner, Exception) else error
 
 
 @contextmanager
-def _end_on_signals(app: RalphApp) -> Iterator[None]:
+def _end_on_signals(app: App[Any]) -> Iterator[None]:
     """Restore the terminal even when a signal ends the process."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, lambda *_: app.exit()) for number in numbers}

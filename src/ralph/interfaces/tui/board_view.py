@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -76,6 +77,7 @@ class BoardView(Widget, can_focus=True):
         self._tops: dict[str, int] = {}  # lane → first card that is visible
         self._left = 0  # first lane that is visible
         self.sought = ""
+        self.names: Mapping[str, str] = {}  # of projects, by their keys, if there are several
 
     # --- content ---
 
@@ -83,17 +85,17 @@ class BoardView(Widget, can_focus=True):
         current = self.current
         self._board = board if board is None else _filter_board(board, self.sought)
         if current is not None and self._board is not None:
-            self._find(current.id)
+            self._find(current)
         if not self._cards():
             self._lane = next((n for n, lane in enumerate(self._lanes) if lane.cards), self._lane)
         self._lane = max(0, min(self._lane, len(self._lanes) - 1))
         self._see_cursor()
         self.refresh()
 
-    def _find(self, card_id: str) -> None:
+    def _find(self, wanted: Card) -> None:
         for number, lane in enumerate(self._lanes):
             for place, card in enumerate(lane.cards):
-                if card.id == card_id:
+                if (card.project, card.id) == (wanted.project, wanted.id):
                     self._lane, self._places[lane.key] = number, place
                     return
 
@@ -245,7 +247,9 @@ class BoardView(Widget, can_focus=True):
             more = f"  ↓ {left} more" if left > 0 and last_room and row == 0 else ""
             return dim(more).truncate(width, pad=True)
         is_current = number == self._lane and place == self._places.get(lane.key, 0)
-        return _card_line(lane.cards[place], row, width, is_current, self.has_focus)
+        card = lane.cards[place]
+        name = f"{self.names.get(card.project, '')} {card.id}".strip()
+        return _card_line(card, name, row, width, is_current, self.has_focus)
 
 
 def _with_arrows(text: Content, *, left: bool, right: bool) -> Content:
@@ -265,12 +269,12 @@ def _filter_board(board: Board, sought: str) -> Board:
     return replace(board, lanes=tuple(replace(lane, cards=cards(lane)) for lane in board.lanes))
 
 
-def _card_line(card: Card, row: int, width: int, is_current: bool, has_focus: bool) -> Content:
+def _card_line(card: Card, name: str, row: int, width: int, is_current: bool, has_focus: bool) -> Content:
     inner = width - 4  # a space on each side, and the border
     border = ("bold $text-accent" if has_focus else "$text-accent") if is_current else "$foreground 35%"
     sides = "┏┓┗┛┃━" if is_current else "╭╮╰╯│─"
     if row == 0:
-        name = line(card.id)[: inner - 2]
+        name = line(name)[: inner - 2]
         rest = sides[5] * max(0, inner - 2 - len(name))
         pieces: list[tuple[str, str]] = [(f"{sides[0]}{sides[5]}", border), (name, "bold"), (rest, border)]
         top = Content.assemble(" ", *pieces, (f"{sides[5]}{sides[1]}", border), " ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -29,6 +30,18 @@ HELP = (
     ("x", "stop the run: after this step, or now"),
     ("c  r", "cancel the task under the cursor; try it again"),
     ("o", "open the run's logs"),
+    ("t", "switch between light and dark"),
+    ("0", "back to all projects, if there are several"),
+    ("q", "quit; runs keep going"),
+)
+HELP_OF_PROJECTS = (
+    ("1  2", "what waits and the projects; the board of all"),
+    ("tab", "next part of the screen"),
+    ("↑ ↓ ← →  j k", "move; on the board also between lanes"),
+    ("enter", "open what is under the cursor: a run, a task, a project"),
+    ("c  r", "cancel the task under the cursor; try it again"),
+    ("w", "start work on the tasks that are ready in the project under the cursor"),
+    ("0", "in a project: back to all of them"),
     ("t", "switch between light and dark"),
     ("q", "quit; runs keep going"),
 )
@@ -91,11 +104,15 @@ class SteerDialog(ModalScreen[str]):
 class HelpDialog(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark", "dismiss", "Back")]
 
+    def __init__(self, keys: Sequence[tuple[str, str]] = HELP) -> None:
+        super().__init__()
+        self._keys = keys
+
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="dialog"):
             yield Static(Content.styled("Keys\n", "bold"))
             with Grid(id="keys"):
-                for keys, what in HELP:
+                for keys, what in self._keys:
                     yield Static(Content.styled(keys, "bold $text-accent"))
                     yield Static(Content(what))
 

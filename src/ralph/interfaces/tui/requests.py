@@ -18,11 +18,13 @@ from ralph.operations.runs.ask import Answer, ask
 from ralph.operations.tasks import ask_of_task
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from textual.app import App
 
     from ralph.operations.watch import Watch
 
-    _Base = App[None]
+    _Base = App[object]
 else:
     _Base = object
 
@@ -35,16 +37,14 @@ _DONE = {
 }
 
 
-class Requests(_Base):
-    """Mixed into the application, which knows the run and the card that are meant."""
-
-    record: Watch
+class TaskRequests(_Base):
+    """Mixed into an application that shows cards, and knows which one is meant and where its record is."""
 
     if TYPE_CHECKING:  # the application's own
 
-        def watched_run(self) -> RunView | None: ...
-
         def current_card(self) -> Card | None: ...
+
+        def folder_of(self, card: Card) -> Path: ...
 
     # --- words ---
 
@@ -55,7 +55,54 @@ class Requests(_Base):
         hint = f"\n{clean_line(error.hint)}" if error.hint else ""
         self.notify(f"{clean_line(error.message)}{hint}", severity="error", markup=False)
 
-    # --- runs ---
+    # --- tasks ---
+
+    def action_ask_task(self, request: str) -> None:
+        if card := self.current_card():
+            self.ask_of_card(card, request)
+        else:
+            self.say("select a task on the board first")
+
+    def ask_of_card(self, card: Card, request: str) -> None:
+        if card.kind is not CardKind.TASK:
+            self.say("stories are changed in the plan, not here")
+            return
+        name, folder, asked = card.id, self.folder_of(card), TaskAsk(request)
+
+        def after(answer: str | None) -> None:
+            if answer:
+                self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked).status}")
+
+        if asked is TaskAsk.RETRY:
+            after(request)
+            return
+        text = f"Cancel task {clean_line(name)}: {clean_line(card.title)}?"
+        self.push_screen(Question(text, {"cancel": "Cancel it", "": "Leave it"}), after)
+
+    # --- doing it ---
+
+    def _in_background(self, work: Callable[[], str]) -> None:
+        async def do() -> None:
+            try:
+                self.say(await asyncio.to_thread(work))
+            except RalphError as error:
+                self.complain(error)
+
+        self.run_worker(do())
+
+
+class Requests(TaskRequests):
+    """Mixed into the application that follows a run."""
+
+    record: Watch
+
+    if TYPE_CHECKING:  # the application's own
+
+        def watched_run(self) -> RunView | None: ...
+
+    def folder_of(self, card: Card) -> Path:
+        """There is one record here."""
+        return self.record.state_folder
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what may be asked of the run."""
@@ -121,38 +168,3 @@ class Requests(_Base):
             return "cancelled: it is no longer waiting" if answer is Answer.CANCELLED else _DONE[request]
 
         self._in_background(work)
-
-    # --- tasks ---
-
-    def action_ask_task(self, request: str) -> None:
-        if card := self.current_card():
-            self.ask_of_card(card, request)
-        else:
-            self.say("select a task on the board first")
-
-    def ask_of_card(self, card: Card, request: str) -> None:
-        if card.kind is not CardKind.TASK:
-            self.say("stories are changed in the plan, not here")
-            return
-        name, folder, asked = card.id, self.record.state_folder, TaskAsk(request)
-
-        def after(answer: str | None) -> None:
-            if answer:
-                self._in_background(lambda: f"{name} is {ask_of_task(folder, name, asked).status}")
-
-        if asked is TaskAsk.RETRY:
-            after(request)
-            return
-        text = f"Cancel task {clean_line(name)}: {clean_line(card.title)}?"
-        self.push_screen(Question(text, {"cancel": "Cancel it", "": "Leave it"}), after)
-
-    # --- doing it ---
-
-    def _in_background(self, work: Callable[[], str]) -> None:
-        async def do() -> None:
-            try:
-                self.say(await asyncio.to_thread(work))
-            except RalphError as error:
-                self.complain(error)
-
-        self.run_worker(do())

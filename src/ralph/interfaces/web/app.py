@@ -31,10 +31,13 @@ from ralph.interfaces.report.formats import Format, write_report
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
 from ralph.interfaces.web.access import Access, Guard
 from ralph.interfaces.web.hub import Hub, encode, happened, progress
+from ralph.interfaces.web.overview import Hubs
 from ralph.interfaces.web.page_data import changes_data, detail_data, line
+from ralph.operations.projects import Project
 from ralph.operations.runs.ask import ask
+from ralph.operations.runs.background import LONGEST_PROMPT, resume_run, start_run, start_work
 from ralph.operations.tasks import ask_of_task
-from ralph.operations.watch import Feed, changes_in, project_name
+from ralph.operations.watch import Feed, changes_in
 
 STATIC = Path(__file__).with_name("static")
 TYPES = {
@@ -58,36 +61,65 @@ T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
 
-def make_app(state_folder: Path, access: Access) -> tuple[ASGIApp, Hub]:
-    """The guarded application, and its hub, whose ``end`` closes the streams."""
-    hub = Hub(state_folder)
-    pages = Pages(hub, access)
+def make_app(projects: Sequence[Project], access: Access) -> tuple[ASGIApp, Hubs]:
+    """The guarded application, and its hubs, whose ``end`` closes the streams.
+
+    One project has its page at the top; each of several has the same one below ``/api/projects/KEY``.
+    """
+    hubs = Hubs(projects)
     files = {f"/{path.name}": path for path in STATIC.iterdir() if path.suffix in TYPES}
+    if len(hubs.all) == 1:
+        routes = _routes("/api", Pages(hubs.all[0], access))
+    else:
+        whole = OverviewPages(hubs, access)
+        routes = [Route("/api/state", whole.state), Route("/api/stream", whole.stream)]
+        for hub in hubs.all:
+            top = f"/api/projects/{hub.project.key}"
+            routes += [_closed(top, hub.project)] if hub.project.problem else _routes(top, Pages(hub, access))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with hub.open():
+        async with hubs.open():
             yield
 
     app = Starlette(
         routes=[
             Route("/", _file(STATIC / "index.html")),
             *(Route(path, _file(file)) for path, file in files.items()),
-            Route("/api/state", pages.state),
-            Route("/api/stream", pages.stream),
-            Route("/api/runs/{run}", pages.run),
-            Route("/api/runs/{run}/events", pages.events),
-            Route("/api/runs/{run}/iterations/{iteration:int}/{attempt:int}/changes", pages.changes),
-            Route("/api/runs/{run}/report.{form}", pages.report),
-            Route("/api/runs/{run}/{request}", pages.ask, methods=["POST"]),
-            Route("/api/tasks/{task}/{request}", pages.ask_of_task, methods=["POST"]),
-            Route("/api/cards/{kind}/{card:path}", pages.card),
+            *routes,
         ],
         lifespan=lifespan,
         exception_handlers={HTTPException: _refused, RalphError: _failed, Exception: _broken},
     )
     public = frozenset({"/", *files})
-    return Guard(app, access=access, public=public), hub
+    return Guard(app, access=access, public=public), hubs
+
+
+def _routes(top: str, pages: Pages) -> list[Route]:
+    """Of one project."""
+    return [
+        Route(f"{top}/state", pages.state),
+        Route(f"{top}/stream", pages.stream),
+        Route(f"{top}/work", pages.start_work, methods=["POST"]),
+        Route(f"{top}/runs", pages.start_run, methods=["POST"]),
+        Route(f"{top}/runs/{{run}}", pages.run),
+        Route(f"{top}/runs/{{run}}/events", pages.events),
+        Route(f"{top}/runs/{{run}}/iterations/{{iteration:int}}/{{attempt:int}}/changes", pages.changes),
+        Route(f"{top}/runs/{{run}}/report.{{form}}", pages.report),
+        Route(f"{top}/runs/{{run}}/resume", pages.resume, methods=["POST"]),
+        Route(f"{top}/runs/{{run}}/{{request}}", pages.ask, methods=["POST"]),
+        Route(f"{top}/tasks/{{task}}/{{request}}", pages.ask_of_task, methods=["POST"]),
+        Route(f"{top}/cards/{{kind}}/{{card:path}}", pages.card),
+    ]
+
+
+def _closed(top: str, project: Project) -> Route:
+    """A project that cannot be used answers every question with the reason."""
+
+    async def refuse(_: Request) -> Response:
+        return _error(503, project.problem, hint=project.hint)
+
+    return Route(f"{top}/{{rest:path}}", refuse, methods=["GET", "POST"])
 
 
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
@@ -99,19 +131,37 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
+class OverviewPages:
+    """What is told of several projects together."""
+
+    def __init__(self, hubs: Hubs, access: Access) -> None:
+        self._hubs = hubs
+        self._access = access
+
+    async def state(self, _: Request) -> Response:
+        more = encode({"version": __version__, "readOnly": self._access.read_only})
+        return _json(await self._hubs.state(fresh=True), more)
+
+    async def stream(self, request: Request) -> Response:
+        if request.query_params.get("run"):
+            raise HTTPException(404, "There are several projects here: ask one of them.")
+        return _streamed(self._hubs.stream())
+
+
 class Pages:
-    """One method for each route."""
+    """One method for each route of a project."""
 
     def __init__(self, hub: Hub, access: Access) -> None:
         self._hub = hub
         self._access = access
+        self._starting = asyncio.Lock()
 
     async def state(self, _: Request) -> Response:
         more = encode(
             {
                 "version": __version__,
                 "readOnly": self._access.read_only,
-                "project": line(project_name(self._hub.state_folder)),
+                "project": line(self._hub.project.name),
                 "beginnings": [each._asdict() for each in BEGINNINGS],
             }
         )
@@ -123,7 +173,7 @@ class Pages:
         if not seen.isdecimal() or len(seen) > 18:
             raise HTTPException(400, "Last-Event-ID is not a number.")
         frames = self._hub.stream(request.query_params.get("run", ""), int(seen))
-        return StreamingResponse(frames, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+        return _streamed(frames)
 
     async def run(self, request: Request) -> Response:
         run_id = request.path_params["run"]
@@ -183,11 +233,32 @@ class Pages:
         }
         return Response(text, media_type=REPORT_TYPES[form], headers=headers)
 
+    # --- what a person asks for ---
+
+    async def start_work(self, request: Request) -> Response:
+        await _body(request)
+        return await self._begun(lambda: start_work(self._hub.project))
+
+    async def start_run(self, request: Request) -> Response:
+        """The prompt is in the body: an address would be in histories and logs."""
+        prompt = _text(await _body(request), "prompt", LONGEST_PROMPT)
+        return await self._begun(lambda: start_run(self._hub.project, prompt))
+
+    async def resume(self, request: Request) -> Response:
+        await _body(request)
+        run_id = request.path_params["run"]
+        return await self._begun(lambda: resume_run(self._hub.project, run_id))
+
+    async def _begun(self, start: Callable[[], Awaitable[str]]) -> Response:
+        """One at a time: whoever clicks twice does not start twice."""
+        if self._starting.locked():
+            raise HTTPException(409, "A run is being started here already.")
+        async with self._starting:
+            return _json(encode({"run": line(await start())}))
+
     async def ask(self, request: Request) -> Response:
         wanted = _member(Ask, request.path_params["request"], "Unknown request.")
-        text = str((await _body(request)).get("text", ""))
-        if len(text) > MOST_STEER:
-            raise HTTPException(413, f"The text is longer than {MOST_STEER:,} characters.")
+        text = _text(await _body(request), "text", MOST_STEER)
         run_id, folder = request.path_params["run"], self._hub.state_folder
         answer = await asyncio.to_thread(ask, folder, run_id, wanted, text=text)
         return _json(encode({"answer": answer.value}))
@@ -208,6 +279,17 @@ def _events(feed: Feed, run_id: str, events: Sequence[FeedEvent]) -> dict[str, A
 def _json(*objects: bytes) -> Response:
     """Several objects become one."""
     return Response(b"{" + b",".join(each[1:-1] for each in objects) + b"}", media_type="application/json")
+
+
+def _streamed(frames: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(frames, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+def _text(body: dict[str, Any], name: str, most: int) -> str:
+    text = str(body.get(name, ""))
+    if len(text) > most:
+        raise HTTPException(413, f"The text is longer than {most:,} characters.")
+    return text
 
 
 def _found(answer: T | None) -> T:

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 import msgspec.json
 
+from ralph.domain.views.overview import ProjectLook, ready_tasks
 from ralph.domain.views.runs import FeedEvent
 from ralph.errors import RalphError
 from ralph.interfaces.web.page_data import board_data, event_data, run_data, timeline_data
+from ralph.operations.projects import Project, look_at, unreadable
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch, run_budget
 
 RUNS_SHOWN = 100
@@ -37,16 +39,25 @@ class Batch:
 
 
 class Hub:
-    """Use as ``async with hub.open()``."""
+    """Use as ``async with hub.open()``. ``pace``: seconds between two looks; ``on_news`` hears of each change."""
 
-    def __init__(self, state_folder: Path) -> None:
-        self.state_folder = state_folder
-        self._record = Watch(state_folder)
+    def __init__(
+        self, project: Project, *, pace: float = LOOK_EVERY, on_news: Callable[[], None] = lambda: None
+    ) -> None:
+        self.project = project
+        self._record = Watch(project.state_folder)
+        self._pace = pace
+        self._on_news = on_news
         self._problem = ""
         self._changed = asyncio.Event()
+        self._watched = asyncio.Event()
         self._known: dict[tuple[object, ...], asyncio.Task[Any]] = {}
         self._watchers = 0
         self.closing = False
+
+    @property
+    def state_folder(self) -> Path:
+        return self.project.state_folder
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -73,10 +84,13 @@ class Hub:
         if not self._watchers:
             self._known.clear()
         self._watchers += 1
+        self._watched.set()
         try:
             yield
         finally:
             self._watchers -= 1
+            if not self._watchers:
+                self._watched.clear()
 
     def end(self) -> None:
         """Ends every stream: the server stops."""
@@ -87,12 +101,12 @@ class Hub:
         self._known.clear()
         event, self._changed = self._changed, asyncio.Event()
         event.set()
+        self._on_news()
 
     async def _look(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_EVERY)
-            if not self._watchers:
-                continue
+            await self._watched.wait()  # a page that nobody has open costs nothing
+            await asyncio.sleep(self._pace)
             try:
                 has_news, problem = await self._record.has_news(), ""
             except RalphError as error:
@@ -127,6 +141,19 @@ class Hub:
             return encode({"problem": error.message, "hint": error.hint})
         return b"{}"
 
+    async def look(self, *, fresh: bool = False) -> ProjectLook:
+        """For the page of all projects; a record that cannot be read is a problem of this one alone."""
+
+        def read(feed: Feed) -> ProjectLook:
+            return look_at(self.project, feed)
+
+        if self.project.problem:
+            return unreadable(self.project)
+        try:
+            return await (self.ask(read) if fresh else self._once(("look",), read))
+        except RalphError as error:
+            return unreadable(self.project, error)
+
     async def batch(self, run_id: str, after: int) -> Batch:
         return await self._once(("events", run_id, after), lambda feed: _batch(feed, run_id, after))
 
@@ -153,7 +180,7 @@ class Hub:
                 state = await (self.health() if run_id else self.state())
                 if sent.get("state") != state:
                     sent["state"] = state
-                    yield _frame("state", state)
+                    yield frame("state", state)
                 if run_id:
                     try:
                         while True:
@@ -167,18 +194,18 @@ class Hub:
                     except RalphError:
                         progress = sent.get("run", b"")  # the state reports the problem
                     if progress is None:
-                        yield _frame("gone", b"{}")
+                        yield frame("gone", b"{}")
                         return
                     if progress and sent.get("run") != progress:
                         sent["run"] = progress
-                        yield _frame("run", progress)
+                        yield frame("run", progress)
                 try:
                     await asyncio.wait_for(changed.wait(), BREATH)
                 except TimeoutError:
                     yield b": still here\n\n"
 
 
-def _frame(name: str, data: bytes) -> bytes:
+def frame(name: str, data: bytes) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
 
 
@@ -188,12 +215,13 @@ def _is_seen(task: asyncio.Task[Any]) -> None:
 
 
 def _state(feed: Feed) -> bytes:
+    found, boards = feed.runs(limit=RUNS_SHOWN), feed.boards()
     runs = [
         run_data(run, feed.label(run.id), run_budget(feed.state_folder, run.id) if run.live else None)
-        for run in feed.runs(limit=RUNS_SHOWN)
+        for run in found
     ]
-    boards = [board_data(board) for board in feed.boards()]
-    return encode({"runs": runs, "boards": boards})
+    shown = [board_data(board) for board in boards]
+    return encode({"runs": runs, "boards": shown, "ready": ready_tasks(found, boards)})
 
 
 def _batch(feed: Feed, run_id: str, after: int) -> Batch:

@@ -18,7 +18,8 @@ from ralph.domain.views.board import Board, Card, CardDetail
 from ralph.domain.views.changes import Changes
 from ralph.domain.views.decisions import describe_decision, describe_iteration
 from ralph.domain.views.iterations import IterationView, Timeline
-from ralph.domain.views.next_steps import next_steps
+from ralph.domain.views.next_steps import can_resume_apart, next_steps, words_to_resume
+from ralph.domain.views.overview import Overview, ProjectSummary, Totals
 from ralph.domain.views.pull_request import PullRequestView, describe_check, link_of, view_of
 from ralph.domain.views.quota import quota_line
 from ralph.domain.views.runs import FeedEvent, RunLabel, RunView, outcome_words, possible_asks, reason_of
@@ -31,6 +32,8 @@ MOST_ITEMS = 200
 MOST_CHARS = 64_000
 """Characters in all texts of one event: it must not fill a phone."""
 MOST_LANDMARK = 16_000
+MOST_WAITING = 100
+"""Of all projects; the newest come first."""
 MOST_CHECKS = 200
 """Of a pull request; those that are not green come first."""
 DEEPEST = 6
@@ -86,6 +89,9 @@ _PULL = _names("url title branch base state_words said remarks hint")
 _CARD = _names("kind id title status role iteration maximum rounds note priority proof")
 _STAGE = _names("role method proof promise description maximum")
 _HISTORY = _names("at role iteration what verdict reason times")
+_WAIT = _names("project kind title words reason tone task")
+_PROJECT = _names("key name place problem hint")
+_TOTALS = _names("tokens runs live")
 _EVENT = _names("seq at iteration kind")
 
 
@@ -127,6 +133,7 @@ def run_data(run: RunView, label: RunLabel, budget: Budget | None = None) -> dic
             "activeAt": int(run.active_at),  # fractions of a second would be news many times a second
             "reason": line(reason_of(run)),
             "parent": run.parent_id,
+            "resume": line(" ".join(("ralph", *words_to_resume(run)))) if can_resume_apart(run) else "",
             "next": [line(step) for step in next_steps(run)[:-1]],  # for the report there is a button
             "pull": None if run.pull_request is None else pull_mark(run.pull_request),
             "quota": [line(words) for each in run.quota if (words := quota_line(each, time.time()))],
@@ -222,7 +229,39 @@ def board_data(board: Board) -> dict[str, Any]:
 
 
 def card_data(card: Card) -> dict[str, Any]:
-    return _fields(card, _CARD) | {"run": card.run_id, "can": [ask.value for ask in card.asks]}
+    whose = {"project": card.project} if card.project else {}
+    return _fields(card, _CARD) | {"run": card.run_id, "can": [ask.value for ask in card.asks]} | whose
+
+
+# --- several projects ---
+
+
+def overview_data(overview: Overview) -> dict[str, Any]:
+    return {
+        "projects": [_project_data(each) for each in overview.projects],
+        "waiting": [
+            _fields(each, _WAIT) | {"activeAt": int(each.at), "run": each.run_id}
+            for each in overview.waiting[:MOST_WAITING]
+        ],
+        "more": max(0, len(overview.waiting) - MOST_WAITING),
+        "runs": [
+            run_data(each.run, RunLabel(each.title)) | {"project": each.project} for each in overview.live
+        ],
+        "boards": [board_data(board) for board in overview.boards],
+        "totals": _totals_data(overview.totals),
+    }
+
+
+def _project_data(summary: ProjectSummary) -> dict[str, Any]:
+    return (
+        _fields(summary.look, _PROJECT)
+        | _fields(summary, _names("waiting ready"))
+        | {"totals": _totals_data(summary.totals)}
+    )
+
+
+def _totals_data(totals: Totals) -> dict[str, Any]:
+    return _fields(totals, _TOTALS) | {"cost": totals.cost_usd, "costIsPartial": totals.is_partial}
 
 
 def detail_data(detail: CardDetail) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import secrets
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from ralph.errors import UsageError
 from ralph.interfaces.web.access import Access
 from ralph.interfaces.web.app import make_app
 from ralph.interfaces.web.connections import GuardedProtocol
-from ralph.interfaces.web.hub import Hub
+from ralph.interfaces.web.overview import Hubs
+from ralph.operations.projects import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(state_folder: Path, options: ServerOptions, *, announce: Callable[[str], None]) -> None:
+def serve(projects: Sequence[Project], options: ServerOptions, *, announce: Callable[[str], None]) -> None:
     """``announce`` gets the address, with its token, as soon as the server answers there."""
     options.require_safe()
     _require_certificate(options)
@@ -68,7 +69,7 @@ def serve(state_folder: Path, options: ServerOptions, *, announce: Callable[[str
             read_only=options.read_only,
             hosts=frozenset({options.host, os.uname().nodename.lower()}),
         )
-        app, hub = make_app(state_folder, access)
+        app, hubs = make_app(projects, access)
         config = uvicorn.Config(
             app,
             http=GuardedProtocol,
@@ -85,15 +86,15 @@ def serve(state_folder: Path, options: ServerOptions, *, announce: Callable[[str
         )
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"{access.scheme}://{host}:{port}/?token={access.token}"
-        asyncio.run(_Server(config, hub, lambda: announce(address)).serve(sockets=[listener]))
+        asyncio.run(_Server(config, hubs, lambda: announce(address)).serve(sockets=[listener]))
 
 
 class _Server(uvicorn.Server):
     """Ends the streams on a signal; a second signal does not wait for them."""
 
-    def __init__(self, config: uvicorn.Config, hub: Hub, on_ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, hubs: Hubs, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._hub = hub
+        self._hubs = hubs
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -115,7 +116,7 @@ class _Server(uvicorn.Server):
     def _end(self) -> None:
         self.force_exit = self.should_exit
         self.should_exit = True
-        self._hub.end()
+        self._hubs.end()
 
 
 def _listen(options: ServerOptions) -> socket.socket:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,16 +18,27 @@ APPEARS_WITHIN = 600.0
 """Seconds: a sandbox may have to fetch its image first."""
 LOOK_EVERY = 0.05
 OUTPUT = "console"
+_numbers = itertools.count(1)
 
 
 class DetachedRun:
-    """``said_before``: what the command would read from its standard input."""
+    """``said_before``: what the command would read from its standard input. ``cwd``, ``environment`` None: as here."""
 
-    def __init__(self, state_folder: Path, arguments: Sequence[str], *, said_before: bytes = b"") -> None:
+    def __init__(
+        self,
+        state_folder: Path,
+        arguments: Sequence[str],
+        *,
+        said_before: bytes = b"",
+        cwd: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._folder = state_folder
         self._newest = self._newest_event()
-        log = state_folder / f"detached-{os.getpid()}.log"
-        self._process = Detached(arguments, cwd=Path.cwd(), log=log, stdin=said_before)
+        log = state_folder / f"detached-{os.getpid()}-{next(_numbers)}.log"  # a page may start several
+        self._process = Detached(
+            arguments, cwd=cwd or Path.cwd(), log=log, stdin=said_before, environment=environment
+        )
 
     @property
     def output(self) -> Path:
@@ -76,6 +87,10 @@ class DetachedRun:
         """A run that is resumed keeps the output of its earlier processes."""
         names = (f"{OUTPUT}{'' if number == 1 else f'-{number}'}.log" for number in itertools.count(1))
         next(name for name in names if self._process.move_log(folder / name, top=self._folder))
+
+    def wait(self) -> None:
+        """Until its process ends, for a face that lives as long."""
+        self._process.wait()
 
     def leave(self) -> tuple[int | None, str]:
         """Let it run on. Gives its exit code, if it has ended, and what it printed last."""

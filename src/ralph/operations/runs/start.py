@@ -69,11 +69,13 @@ def prepare_supervised_run(
     )
 
 
-def prepare_work_run(loaded: Loaded, root: Root, tasks: Sequence[str] = ()) -> Launch:
-    """`ralph work`: on these tasks, or on whatever is ready."""
+def prepare_work_run(
+    loaded: Loaded, root: Root, tasks: Sequence[str] = (), *, source: str = "", watch: bool = False
+) -> Launch:
+    """`ralph work`: on these tasks, or on whatever is ready here, and in ``source``."""
     from ralph.wiring.runs.work_run import prepare_work
 
-    return prepare_work(loaded, root, tasks)
+    return prepare_work(loaded, root, tasks, source=source, stays=watch)
 
 
 def prepare_ship_run(

@@ -31,6 +31,7 @@ from ralph.domain.tasks.criteria import concerns_about, criteria_for
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.prompts import RolePrompt, objective
 from ralph.domain.tasks.task import Task
+from ralph.domain.tickets.task_text import file_of
 from ralph.engine.agents.per_role import PerRoleAgent
 from ralph.engine.agents.sparing_agent import Quota
 from ralph.engine.deadline import TimeOver, no_deadline
@@ -199,6 +200,7 @@ class TaskComposition:
         criteria = self.criteria
         commands = [(guardrail.command, ".") for guardrail in kit.launch.guardrails]
         protect = [*own.protect, *(role.prompt for role in own.roles.values() if role.prompt)]
+        protect += filter(None, [file_of(self.task)])  # its boxes are ralph's to tick
         may_change: list[str] = []
         for each in criteria.values():
             commands += [(required.command, required.working_dir) for required in commands_in(each)]
@@ -278,4 +280,5 @@ def prepare_task(
         watch=watch,
         quota=quota,
         time_over=time_over,
+        asks_trackers=whole.asks_trackers,
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from ralph.adapters.control.run_control import PartControl, RunControl
 from ralph.adapters.git import Git
 from ralph.adapters.processes.process_table import started_of, this_process
+from ralph.adapters.sources.choice import is_tracker
 from ralph.adapters.storage.database import Statement
 from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
 from ralph.adapters.storage.task_demands import demands_of_tasks
@@ -36,7 +37,7 @@ from ralph.engine.loop import RunResult
 from ralph.engine.proof.sightings import Sightings
 from ralph.engine.recording import Listener
 from ralph.engine.tasks.merge import TaskMerge
-from ralph.engine.tasks.ports import WayOut, Worktree
+from ralph.engine.tasks.ports import Supply, WayOut, Worktree
 from ralph.engine.tasks.worker import Worker
 from ralph.errors import ConfigError, RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
@@ -44,12 +45,12 @@ from ralph.wiring.assembly import drive, open_run
 from ralph.wiring.delivery import Port, delivery_demands, is_delivered, open_port
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
-from ralph.wiring.merge_check import FinalVerification
 from ralph.wiring.preparation import notes_on_setup, preparation_of, setup_commands, tearing_down
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, require_runnable
 from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
 from ralph.wiring.runs.task_run import prepare_task
+from ralph.wiring.tickets import confine, imported_from, noting_proofs, open_desk
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,21 @@ class WorkComposition:
     max_parallel: int
     target: str  # the branch that finished work is merged into
     pipeline: Pipeline
+    source: str = ""  # where more tasks come from
+    stays: bool = False  # for more of them, until it is stopped
 
     def arguments(self) -> Mapping[str, object]:
-        return {"tasks": list(self.tasks), "maxParallel": self.max_parallel, "target": self.target}
+        return {
+            "tasks": list(self.tasks),
+            "maxParallel": self.max_parallel,
+            "target": self.target,
+            "from": self.source,
+            "watch": self.stays,
+        }
 
     def describe(self) -> Mapping[str, object]:
-        return {"prompt": ", ".join(self.tasks) or "every task that is ready", "target": self.target}
+        asked = f"every task of {self.source}" if self.source else "every task that is ready"
+        return {"prompt": ", ".join(self.tasks) or asked, "target": self.target}
 
     def warnings(self, launch: Launch) -> Iterator[str]:
         return iter(())
@@ -88,6 +98,7 @@ class WorkComposition:
             target = self.target or await _current_branch(kit)
             await Git(kit.workspace, kit.runners.outside).require_identity()
             wanted = _known(store, self.tasks)
+            desk = await open_desk(kit, store, source=self.source, stays=self.stays)
         except RalphError as error:
             kit.end_unbegun(error)
             raise
@@ -96,14 +107,20 @@ class WorkComposition:
         if port is not None:
             kit.note(f"each task is delivered as a pull request into {port.base} of {port.repository.name}")
         tree = kit.git_workspace()
-        worker = self._worker(kit, store, target, wanted, port)
+        worker = self._worker(kit, store, target, wanted, port, desk)
         if tree is not None:
             await tree.snapshot()
             worker.tree_change = tree.changes
         return await worker.run()
 
     def _worker(
-        self, kit: Kit, store: TaskStore, target: str, wanted: tuple[str, ...], port: Port | None
+        self,
+        kit: Kit,
+        store: TaskStore,
+        target: str,
+        wanted: tuple[str, ...],
+        port: Port | None,
+        desk: Supply,
     ) -> Worker:
         state_folder = kit.launch.state_folder
         folder = _folder_in_repository(kit.workspace)
@@ -148,6 +165,7 @@ class WorkComposition:
             clock=kit.clock,
             control=kit.control,
             publish=kit.publish,
+            supply=desk,
         )
 
     def _merge(
@@ -157,7 +175,7 @@ class WorkComposition:
             tasks=store,
             merges=merges,
             worktrees=worktrees,
-            verify=lambda task, path: FinalVerification(kit, task, self.pipeline).verify(path),
+            verify=noting_proofs(kit, store, self.pipeline, target),
             pipeline=self.pipeline,
             target=target,
             clock=kit.clock,
@@ -275,12 +293,18 @@ def prepare_work(
     *,
     max_parallel: int | None = None,
     target: str = "",
+    source: str = "",
+    stays: bool = False,
     resumes: str = "",
     environ: Mapping[str, str] = os.environ,
 ) -> Launch:
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     require_runnable(loaded.settings)
     settings = anchor_programs(loaded.settings, root.workspace)
+    source = source or (settings.tickets.source if stays else "")
+    imported = imported_from(root, source, stays=stays)
+    if imported:
+        settings = confine(loaded, settings, is_from_tracker=any(map(is_tracker, imported)))
     if environ.get("RALPH_RUN_ID") and environ.get("RALPH_TASK_ID"):
         message = f"this is inside the work on task {environ['RALPH_TASK_ID']}"
         raise UsageError(
@@ -291,7 +315,7 @@ def prepare_work(
         raise ConfigError(
             message, hint="run `git init` there and make a first commit: each task gets a branch"
         )
-    if not resumes:  # a task that was removed since it was begun is told by the run
+    if not resumes and not source:  # a task that was removed since it was begun is told by the run
         require_tasks(root.state / STATE_FOLDER, tasks)
     return Launch(
         profile=load_profile("verified"),
@@ -304,7 +328,10 @@ def prepare_work(
             max_parallel or settings.profiles.verified.max_parallel,
             target,
             pipeline_of(settings, root.workspace),
+            source,
+            stays,
         ),
+        asks_trackers=any(map(is_tracker, imported)),
         programs=other_programs(settings, root.workspace, environ=environ),
         maximum=settings.profiles.verified.maximum_iterations,
         guardrails=guardrails_of(settings),
@@ -338,5 +365,7 @@ def prepare_again(
         [str(name) for name in tasks],
         max_parallel=parallel,
         target=str(arguments.get("target") or ""),
+        source=str(arguments.get("from") or ""),
+        stays=bool(arguments.get("watch")),
         resumes=resumes,
     )

@@ -13,6 +13,7 @@ Examples:
       --acceptance "Invalid tokens return 401" \\
       --tester-verify external --tester-verify-cmd "pytest tests/test_auth.py"
   ralph task add -f tasks.yaml
+  ralph task import github:octo/hello
   ralph task list --status open
   ralph task show TASK-001
 """
@@ -20,6 +21,8 @@ Examples:
 COMMANDS = {
     "create": "Add one task.",
     "add": "Add the tasks of a YAML or JSON file.",
+    "import": "Make tasks of tickets or Markdown boxes.",
+    "check": "Say what keeps tasks or tickets from being worked on.",
     "list": "List tasks, the most urgent first.",
     "show": "Show everything about a task: criteria, verifications, history.",
     "edit": "Change what a task asks for.",
@@ -29,4 +32,10 @@ COMMANDS = {
     "prompt": "Print what an agent needs to know to write tasks.",
     "export": "Write tasks as YAML or JSON that `add` reads.",
 }
-command = CommandTable("task", COMMANDS, package="tasks", homes={"followup": "create"}, help=HELP)
+command = CommandTable(
+    "task",
+    COMMANDS,
+    package="tasks",
+    homes={"followup": "create", "import": "intake:command", "check": "intake"},
+    help=HELP,
+)

@@ -1,4 +1,4 @@
-"""``ralph web``: the project's runs in a browser."""
+"""``ralph web``: the runs of one project, or of several, in a browser."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from pathlib import Path
 
 import click
 
-from ralph.interfaces.cli.options import PATH, project_dir_option, requires_extra, state_folder
+from ralph.interfaces.cli.options import PATH, project_dir_option, requires_extra
+from ralph.interfaces.cli.several_projects import chosen_projects, several_options
 
 PORT = 8484
 
-HELP = """Serve one page with the board, the runs as they happen, their iterations, diffs, checks and charts; pause, stop
-and steer them there. Prints a link that carries a token: anyone with it can watch and control your runs.
+HELP = """Serve one page with the board, the runs as they happen, their iterations, diffs, checks and charts; start, pause,
+steer, stop and resume them there, and retry and cancel tasks. Prints a link that carries a token: anyone with it can watch
+and control your runs.
+
+With several projects the page begins with what waits for you in any of them, what all of them cost, and one board. What is
+started from the page outlives it, and runs nothing that you have not agreed to: see `ralph trust`.
 
 \b
 Examples:
   ralph web                              then open the printed link
+  ralph web --root shop --root ~/api     two projects on one page
+  ralph web --all                        every project that ralph remembers
   ralph web --read-only                  to watch, not to control
   ssh -L 8484:localhost:8484 machine     to reach it from elsewhere, encrypted
   ralph web --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
@@ -34,12 +41,15 @@ Examples:
     metavar="PORT",
     help=f"Port; 0 takes any free one.  [default: {PORT}]",
 )
-@click.option("--read-only", is_flag=True, help="Do not let anyone pause, stop or steer runs from the page.")
+@click.option(
+    "--read-only", is_flag=True, help="Do not let anyone start, pause, stop or steer anything from the page."
+)
 @click.option("--tls-cert", metavar="FILE", type=PATH, help="Certificate (PEM); serves https.")
 @click.option("--tls-key", metavar="FILE", type=PATH, help="Its key (PEM).")
 @click.option(
     "--insecure-host", is_flag=True, help="Allow a --host that others can reach, without encryption."
 )
+@several_options
 @project_dir_option
 def command(
     host: str,
@@ -48,6 +58,8 @@ def command(
     tls_cert: Path | None,
     tls_key: Path | None,
     insecure_host: bool,
+    roots: tuple[Path, ...],
+    every: bool,
     project_dir: Path | None,
 ) -> None:
     with requires_extra("the page", "web"):
@@ -63,7 +75,7 @@ def command(
         key=tls_key,
         insecure_host=insecure_host,
     )
-    serve(state_folder(project_dir), options, announce=_announce)
+    serve(chosen_projects(project_dir, roots, every=every), options, announce=_announce)
 
 
 def _announce(address: str) -> None:

@@ -34,6 +34,9 @@ Each task gets its own git worktree and branch, and passes through its roles (co
 counts only when its verification passes. Finished work goes into the branch that is checked out here: ralph merges and
 verifies it beside your working tree, then fast-forwards. Run `ralph work` again to continue with what is left.
 
+With --from, tickets become tasks first (see `ralph task import`); each is claimed where it is kept, and told what became of
+it: the commands that proved the work, the commit, the pull request, the cost.
+
 Exit codes: 0 all done · 1 a task failed, or a limit was reached · 2 usage or settings · 4 cannot run · 5 waiting for
 something (a dependency, your own changes) · 130 interrupted
 
@@ -42,6 +45,7 @@ Examples:
   ralph task add -f tasks.yaml && ralph work --max-parallel 3
   ralph work TASK-001
   ralph work --dry-run --max-cost 20
+  ralph work --watch --from github:octo/hello --deliver pr
 """
 
 
@@ -53,6 +57,16 @@ Examples:
     type=click.IntRange(min=1),
     metavar="N",
     help="Tasks to work on at the same time.",
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="SOURCE",
+    help="Take in tickets first: a path of Markdown, github:OWNER/REPO or linear:TEAM.",
+)
+@setting_option("tickets.label", "--label", metavar="LABEL", help="The label that tickets must have.")
+@click.option(
+    "--watch", is_flag=True, help="Stay, and work on whatever becomes ready there, until you stop it."
 )
 @agent_option()
 @model_option()
@@ -73,6 +87,8 @@ Examples:
 @events_option
 def command(
     tasks: tuple[str, ...],
+    source: str | None,
+    watch: bool,
     agent: str | None,
     verbose: bool,
     project_dir: Path | None,
@@ -90,7 +106,8 @@ def command(
     flags = [*agent_flags_of(sources, agent), *given_settings()]
     if max_iterations is not None:
         flags.append((("profiles", "verified", "maximumIterations"), max_iterations, "--max-iterations"))
-    launch = prepare_work_run(load_with(sources, flags), root, tasks)
+    loaded = load_with(sources, flags)
+    launch = prepare_work_run(loaded, root, tasks, source=_name(source), watch=watch)
     if dry_run:
         from ralph.interfaces.cli.tasks.estimate import print_estimate
         from ralph.operations.tasks import estimate_of
@@ -99,3 +116,11 @@ def command(
         return 0
     result = run_on_console(launch, verbose=verbose, json_lines=as_json)
     return exit_code_of(result.outcome)
+
+
+def _name(source: str | None) -> str:
+    if source is None:
+        return ""
+    from ralph.operations.tickets import name_source
+
+    return name_source(source, Path.cwd())

@@ -1,16 +1,16 @@
 // Talking to the server.
 
 export class Refused extends Error {
-  constructor(words, status) {
-    super(words);
+  constructor(words, status, hint = "") {
+    super([words, hint].filter(Boolean).join(" "));
     this.status = status;
+    this.parts = [words, hint].filter(Boolean);
   }
 }
 
 async function read(response) {
   const data = await response.json().catch(() => ({}));
-  const words = [data.error || `The server said ${response.status}.`, data.hint].filter(Boolean).join(" ");
-  if (!response.ok) throw new Refused(words, response.status);
+  if (!response.ok) throw new Refused(data.error || `The server said ${response.status}.`, response.status, data.hint);
   return data;
 }
 
@@ -57,7 +57,16 @@ export async function download(path, name) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-export const runPath = (id) => `/api/runs/${encodeURIComponent(id)}`;
+/**
+ * Where several projects share the page, each has its addresses below its key. ``here`` is the project that is open; its
+ * key is empty if there is only one.
+ */
+let here = "";
+export const enter = (key) => (here = key);
+export const projectPath = (key = here) => (key ? `/api/projects/${encodeURIComponent(key)}` : "/api");
+export const projectLink = (key = here) => (key ? `#/project/${encodeURIComponent(key)}` : "#");
+export const runPath = (id, key = here) => `${projectPath(key)}/runs/${encodeURIComponent(id)}`;
+export const runLink = (id, key = here) => `${projectLink(key)}/run/${encodeURIComponent(id)}`;
 
 /** Calls ``handle`` for each event of a stream of server-sent events, until it ends. */
 async function readEvents(body, handle) {
@@ -89,12 +98,13 @@ export function follow({ run = "", after = 0, on, onLink }) {
   let closed = false;
   let current = null; // what ends the connection that is open or being opened
   let isLive = false;
+  const path = projectPath();
   const open = async () => {
     const mine = new AbortController();
     current = mine;
     isLive = false;
     try {
-      const response = await ask(`/api/stream?run=${encodeURIComponent(run)}&after=${last}`, { signal: mine.signal });
+      const response = await ask(`${path}/stream?run=${encodeURIComponent(run)}&after=${last}`, { signal: mine.signal });
       if (!response.ok) await read(response);
       if (current !== mine) return;
       isLive = true;

@@ -1,9 +1,11 @@
 // Routing, what each page shows, and the connection that keeps it up to date.
 
-import { follow, get, hasToken, post, runPath, useLink } from "./api.js";
+import { enter, follow, get, hasToken, post, projectLink, projectPath, runPath, useLink } from "./api.js";
 import { ago, duration, fill, h, keyOf, redraw } from "./dom.js";
 import { cardDetail, home } from "./home.js";
+import { overview } from "./overview.js";
 import { RunPage } from "./run.js";
+import { Starts, question } from "./start.js";
 
 const main = document.getElementById("main");
 const project = document.getElementById("project");
@@ -15,7 +17,8 @@ const dialog = document.getElementById("dialog");
 
 const SILENCE = 4000; // milliseconds without an answer after which to say what may be wrong
 
-let settings = { readOnly: false, project: "", beginnings: [] };
+let settings = { readOnly: false, project: "", beginnings: [] }; // of the project that is open
+let several = null; // what is said of all projects, if there are several
 let silent = 0;
 let unfollow = () => {};
 let visit = 0; // counts the pages opened: a late answer belongs to another one
@@ -71,25 +74,33 @@ function showProblem(state) {
 function openDialog(children) {
   const close = () => dialog.close();
   fill(dialog, h("button", { type: "button", class: "close", "aria-label": "Close", onclick: close }, "×"), children);
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
   return close;
 }
 
 dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 
+const starts = new Starts({ openDialog, say });
+
+/** What a task is asked, after the same question as a run that is stopped. */
+const TASK_QUESTIONS = {
+  cancel: { verb: "Cancel", words: ["A session that works on it ends at once; its branch keeps what was done so far."], label: "Cancel the task", kind: "danger" },
+  retry: { verb: "Try again", words: ["It is open again, where it stopped. `ralph work` works on it: start it here if nothing does."], label: "Try again" },
+};
+
 async function openCard(item) {
-  try {
-    const detail = await get(`/api/cards/${item.kind}/${encodeURIComponent(item.id)}`);
-    const ask = async (request) => {
-      try {
-        const { status } = await post(`/api/tasks/${encodeURIComponent(item.id)}/${request}`);
-        say(`${item.id} is ${status} now.`);
-        close();
-      } catch (error) {
-        say(error.message, "bad");
-      }
+  const path = projectPath(item.project);
+  const ask = (request) => {
+    const { verb, ...more } = TASK_QUESTIONS[request];
+    const act = async () => {
+      const { status } = await post(`${path}/tasks/${encodeURIComponent(item.id)}/${request}`);
+      say(`${item.id} is ${status} now.`);
     };
-    const close = openDialog(cardDetail(detail, settings.readOnly ? null : ask));
+    question(openDialog, { title: `${verb}: ${item.id}?`, ...more, act });
+  };
+  try {
+    const detail = await get(`${path}/cards/${item.kind}/${encodeURIComponent(item.id)}`);
+    openDialog(cardDetail(detail, settings.readOnly ? null : ask, item.project));
   } catch (error) {
     say(error.message, "bad");
   }
@@ -97,23 +108,43 @@ async function openCard(item) {
 
 const title = (...more) => [...more, settings.project, "ralph"].filter(Boolean).join(" – ");
 
-function showHome(number) {
+function showOverview(number) {
   crumb.textContent = "";
   document.title = title();
   const show = (state) => {
     if (number !== visit) return;
-    showProblem(state);
-    redraw(main, keyOf(number, state), () => home(state, openCard, settings.beginnings));
-    for (const run of state.runs) {
-      const since = main.querySelector(`[data-run="${CSS.escape(run.id)}"] .ago`);
-      if (since) since.dataset.at = run.activeAt;
-    }
+    redraw(main, keyOf(number, state), () => overview(state, openCard, settings.readOnly ? null : starts));
+    keepTimes(state.runs);
     tick();
   };
   unfollow = follow({ on: { state: show }, onLink: showLink });
 }
 
-async function showRun(number, id) {
+function keepTimes(runs) {
+  for (const run of runs) {
+    const since = main.querySelector(`[data-run="${CSS.escape(run.id)}"] .ago`);
+    if (since) since.dataset.at = run.activeAt;
+  }
+}
+
+function showHome(number, key) {
+  crumb.textContent = "";
+  document.title = title();
+  const startsHere = (state) => {
+    const project = { key, name: settings.project, ready: state.ready };
+    return settings.readOnly ? null : { work: () => starts.work(project), run: () => starts.run(project) };
+  };
+  const show = (state) => {
+    if (number !== visit) return;
+    showProblem(state);
+    redraw(main, keyOf(number, state), () => home(state, openCard, settings.beginnings, startsHere(state)));
+    keepTimes(state.runs);
+    tick();
+  };
+  unfollow = follow({ on: { state: show }, onLink: showLink });
+}
+
+async function showRun(number, id, key) {
   crumb.textContent = id;
   document.title = title(id);
   let data;
@@ -123,14 +154,14 @@ async function showRun(number, id) {
     if (number !== visit) return;
     if (error.status === 401) return showLink("refused");
     main.drawnFor = "";
-    fill(main, h("h1", {}, "Not found"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, "All runs")));
+    fill(main, h("h1", {}, "Not found"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: `${projectLink(key)}/` }, "All runs")));
     showLink("ended");
     return;
   }
   if (number !== visit) return;
   crumb.textContent = data.run.title || id;
   document.title = title(data.run.title || id);
-  const page = new RunPage(id, data, { readOnly: settings.readOnly, say, openDialog });
+  const page = new RunPage(id, data, { readOnly: settings.readOnly, say, openDialog, resume: (run) => starts.resume(run, key) });
   main.drawnFor = "";
   fill(main, page.element);
   page.scrollDown();
@@ -159,15 +190,41 @@ function route() {
   if (dialog.open) dialog.close();
   problem.hidden = true;
   window.scrollTo(0, 0);
-  const found = /^#\/run\/(.+)$/.exec(location.hash);
-  let id = null;
+  const found = /^#(?:\/project\/([^/]+))?\/?(?:run\/(.+))?$/.exec(location.hash);
+  let [key, id] = ["", ""];
   try {
-    id = found && decodeURIComponent(found[1]);
+    [key, id] = (found ?? []).slice(1).map((part) => decodeURIComponent(part ?? ""));
   } catch {
     // not one of our addresses: the first page
   }
-  if (id) showRun(visit, id);
-  else showHome(visit);
+  showPage(visit, several && key ? key : "", id ?? "");
+}
+
+async function showPage(number, key, id) {
+  enter(key);
+  if (several) {
+    settings = several;
+    project.textContent = key ? "" : "All projects";
+    project.href = key ? projectLink(key) : "#/";
+    if (!key) return showOverview(number);
+    try {
+      const found = await get(`${projectPath(key)}/state`);
+      if (number !== visit) return undefined;
+      settings = found;
+    } catch (error) {
+      return number === visit ? showAbsent(error) : undefined;
+    }
+    project.textContent = settings.project;
+  }
+  return id ? showRun(number, id, key) : showHome(number, key);
+}
+
+/** A project that is not on this page, or cannot be read. */
+function showAbsent(error) {
+  if (error.status === 401) return showLink("refused");
+  main.drawnFor = "";
+  fill(main, h("h1", {}, "Not found"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, "All projects")));
+  return showLink("ended");
 }
 
 /** Updates the times on the page. */
@@ -191,7 +248,8 @@ async function begin() {
       return;
     }
   }
-  project.textContent = settings.project;
+  if (settings.projects) several = settings = { ...settings, project: "" };
+  else project.textContent = settings.project;
   document.getElementById("mode").hidden = !settings.readOnly;
   window.addEventListener("hashchange", route);
   setInterval(tick, 1000);

@@ -1,5 +1,6 @@
 // The first page: runs, and the boards of tasks and stories.
 
+import { runLink } from "./api.js";
 import { counts } from "./charts.js";
 import { ago, button, compact, dim, duration, h, money, moment, plural } from "./dom.js";
 import { inline, markdown } from "./markdown.js";
@@ -8,8 +9,6 @@ import { pullMark } from "./pull.js";
 const SIGNS = { running: "●", paused: "⏸", waiting: "◔", interrupted: "◌", completed: "✓", exhausted: "■", cancelled: "■", failed: "✗" };
 
 export const stateChip = (run) => h("span", { class: `chip state ${run.state}` }, h("span", { "aria-hidden": "true" }, `${SIGNS[run.state] ?? ""} `), run.stateWords);
-
-export const runLink = (id) => `#/run/${encodeURIComponent(id)}`;
 
 /** Part of the usage may have no known price. */
 export const spent = (run) => (run.costIsPartial && run.cost !== null ? `at least ${money(run.cost)}` : money(run.cost));
@@ -28,9 +27,10 @@ function budget(run) {
   ];
 }
 
-/** ``parts``: how many runs belong to it. */
-export function runRow(run, parts = 0) {
-  return h("a", { class: `run ${run.live ? "is-live" : ""}`, href: runLink(run.id), "data-run": run.id },
+/** ``parts``: how many runs belong to it. ``whose``: the name of its project, among those of others. */
+export function runRow(run, parts = 0, whose = "") {
+  return h("a", { class: `run ${run.live ? "is-live" : ""}`, href: runLink(run.id, run.project), "data-run": run.id },
+    whose && h("span", { class: "whose" }, whose),
     h("span", { class: "run-head" }, h("strong", { class: "run-name" }, run.title || run.id), stateChip(run)),
     run.title && h("span", { class: "run-id" }, run.id),
     h("span", { class: "run-facts" },
@@ -47,13 +47,13 @@ export function runRow(run, parts = 0) {
   );
 }
 
-function card(item, onOpen) {
+function card(item, onOpen, whose) {
   const facts = [];
   if (["working", "blocked", "waiting"].includes(item.status)) facts.push(item.status);
   if (item.iteration) facts.push(item.maximum ? `iteration ${item.iteration}/${item.maximum}` : plural(item.iteration, "iteration"));
   if (item.rounds) facts.push(item.kind === "story" ? `reviews: ${item.rounds}` : `sent back: ${item.rounds}`);
   return h("button", { class: `card ${item.status === "working" ? "working" : ""}`, type: "button", onclick: () => onOpen(item) },
-    h("span", { class: "card-id" }, item.id),
+    h("span", { class: "card-id" }, whose && [h("span", { class: "whose" }, whose), " "], item.id),
     h("span", { class: "card-title" }, item.title || "(no title)"),
     facts.length > 0 && h("span", { class: "card-facts" }, facts.join(" · ")),
     item.proof && h("span", { class: "card-proof", title: `proven by ${item.proof}` }, proof(item.proof)),
@@ -67,7 +67,8 @@ function proof(words) {
   return at < 0 ? [words] : [dim(`${words.slice(0, at)} `), h("code", {}, words.slice(at + 2))];
 }
 
-function board(data, onOpen) {
+/** ``nameOf``: the name of a card's project, where there are several. */
+export function board(data, onOpen, nameOf = () => "") {
   const total = data.lanes.reduce((sum, lane) => sum + lane.cards.length, 0);
   const rounds = data.lanes.flatMap((lane) => lane.cards).filter((item) => item.rounds > 0);
   rounds.sort((one, other) => other.rounds - one.rounds);
@@ -80,7 +81,7 @@ function board(data, onOpen) {
       data.lanes.map((lane) =>
         h("section", { class: `lane ${lane.cards.length ? "" : "is-empty"}`, "aria-label": `${lane.title}: ${lane.cards.length}` },
           h("h3", {}, lane.title, " ", dim(String(lane.cards.length))),
-          lane.cards.map((item) => card(item, onOpen)),
+          lane.cards.map((item) => card(item, onOpen, nameOf(item.project))),
         ),
       ),
     ),
@@ -88,8 +89,8 @@ function board(data, onOpen) {
   );
 }
 
-/** ``beginnings``: what to type where nothing has run yet. */
-export function home(state, onOpen, beginnings) {
+/** ``beginnings``: what to type where nothing has run yet. ``starts``: what may be started; null on a read-only page. */
+export function home(state, onOpen, beginnings, starts) {
   const known = new Set(state.runs.map((run) => run.id));
   const parts = (id) => state.runs.filter((run) => run.parent === id);
   const live = state.runs.filter((run) => run.live && !state.runs.some((other) => other.live && other.id === run.parent));
@@ -97,12 +98,12 @@ export function home(state, onOpen, beginnings) {
   const rows = (runs) => h("div", { class: "runs" }, runs.map((run) => runRow(run, parts(run.id).length)));
   const alone = live.filter((run) => !parts(run.id).length);
   const whole = live.filter((run) => parts(run.id).length);
-  if (!state.runs.length && !state.boards.length && !state.problem) return begin(beginnings);
+  if (!state.runs.length && !state.boards.length && !state.problem) return begin(beginnings, starts);
   return [
     h("h1", { class: "sr" }, "Runs and boards"),
     h("section", { "aria-label": "Under way" },
-      h("h2", {}, "Under way"),
-      !live.length && h("p", { class: "empty" }, "Nothing is running. Start a run with ", h("code", {}, "ralph run"), "."),
+      h("div", { class: "row" }, h("h2", {}, "Under way"), starts && startButtons(state, starts)),
+      !live.length && h("p", { class: "empty" }, "Nothing is running."),
       alone.length > 0 && rows(alone),
       whole.map((run) => h("div", { class: "whole" }, runRow(run, parts(run.id).length), rows(parts(run.id).filter((part) => part.live)))),
     ),
@@ -111,22 +112,31 @@ export function home(state, onOpen, beginnings) {
   ];
 }
 
-function begin(beginnings) {
+/** What can be started in a project, each after a question. */
+export function startButtons(project, { work, run }) {
+  return h("span", { class: "starts" },
+    project.ready > 0 && button(`Start work on ${plural(project.ready, "task")}…`, work),
+    !project.problem && button("Start a run…", run),
+  );
+}
+
+function begin(beginnings, starts) {
   return h("section", { class: "begin" },
     h("h1", {}, "Nothing has run here yet"),
     h("p", {}, "Type one of these in a terminal, in this project. This page shows what happens as soon as it does."),
+    starts && h("div", { class: "buttons" }, button("Start a run…", starts.run, "primary")),
     h("dl", {}, beginnings.map((each) => h("div", {}, h("dt", {}, h("code", {}, each.command)), h("dd", {}, inline(each.does))))),
   );
 }
 
-/** ``onAsk`` gets what to ask of the task; null on a read-only page. */
-export function cardDetail(detail, onAsk) {
+/** ``onAsk`` gets what to ask of the task; null on a read-only page. ``key``: of its project, if there are several. */
+export function cardDetail(detail, onAsk, key) {
   const item = detail.card;
   const runs = [...new Set(detail.history.map((each) => each.run).filter(Boolean))].slice(0, 10);
   const list = (title, items) => items.length > 0 && [h("h3", {}, title), h("ul", {}, items.map((text) => h("li", {}, inline(text))))];
   return [
     h("h2", { id: "dialog-title" }, `${item.id} ${item.title}`),
-    h("p", { class: "dim" }, [item.status, item.role, item.iteration ? (item.maximum ? `iteration ${item.iteration}/${item.maximum}` : plural(item.iteration, "iteration")) : ""].filter(Boolean).join(" · "), item.run && [" · now in ", h("a", { href: runLink(item.run) }, item.run)]),
+    h("p", { class: "dim" }, [item.status, item.role, item.iteration ? (item.maximum ? `iteration ${item.iteration}/${item.maximum}` : plural(item.iteration, "iteration")) : ""].filter(Boolean).join(" · "), item.run && [" · now in ", h("a", { href: runLink(item.run, key) }, item.run)]),
     detail.description && markdown(detail.description),
     detail.note && [h("h3", {}, "Feedback"), markdown(detail.note)],
     list("Acceptance criteria", detail.criteria),
@@ -150,8 +160,8 @@ export function cardDetail(detail, onAsk) {
           ),
         ),
       ),
-      runs.length > 0 && h("p", {}, "Runs: ", runs.map((id, index) => [index > 0 && ", ", h("a", { href: runLink(id) }, id)])),
+      runs.length > 0 && h("p", {}, "Runs: ", runs.map((id, index) => [index > 0 && ", ", h("a", { href: runLink(id, key) }, id)])),
     ],
-    onAsk && h("div", { class: "buttons" }, item.can.map((name) => button(name === "cancel" ? "Cancel this task" : "Try it again", () => onAsk(name), name === "cancel" ? "danger" : "primary"))),
+    onAsk && h("div", { class: "buttons" }, item.can.map((name) => button(name === "cancel" ? "Cancel this task…" : "Try it again…", () => onAsk(name), name === "cancel" ? "danger" : "primary"))),
   ];
 }

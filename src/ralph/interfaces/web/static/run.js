@@ -1,11 +1,11 @@
 // The page of one run: its status, stream, iterations and charts.
 
-import { download, get, post, runPath } from "./api.js";
+import { download, get, post, runLink, runPath } from "./api.js";
 import { bars, rates } from "./charts.js";
 import { button, compact, dim, duration, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
 import { TONES, eventRows, lastTodo, todoList } from "./events.js";
 import { inline } from "./markdown.js";
-import { runLink, runRow, spent, stateChip } from "./home.js";
+import { runRow, spent, stateChip } from "./home.js";
 import { pullRequest } from "./pull.js";
 
 const MOST_ROWS = 2000;
@@ -25,11 +25,12 @@ function nextStep(text) {
 const GROUPS = [["all", "Everything"], ["words", "Words"], ["tools", "Tools"], ["checks", "Checks"]];
 
 export class RunPage {
-  constructor(id, data, { readOnly, say, openDialog }) {
+  constructor(id, data, { readOnly, say, openDialog, resume }) {
     this.id = id;
     this.readOnly = readOnly;
     this.say = say;
     this.openDialog = openDialog;
+    this.resume = resume;
     this.iterations = new Map();
     this.waiting = [];
     this.first = data.events[0]?.seq ?? 0;
@@ -202,6 +203,7 @@ export class RunPage {
       can("unpause") && button("Continue", () => this.ask("unpause", "It continues."), "primary"),
       can("steer") && button("Steer…", () => this.steer()),
       can("stop") && button("Stop…", () => this.stop(), "danger"),
+      this.run.resume && !this.readOnly && button("Resume…", () => this.resume(this.run), "primary"),
       button("Report", () => this.tryTo(download(`${runPath(this.id)}/report.html`, `ralph-report-${this.id}.html`))),
     );
   }
@@ -231,7 +233,7 @@ export class RunPage {
     };
     const close = this.openDialog([
       h("h2", { id: "dialog-title" }, "Stop this run?"),
-      h("p", {}, "It can be resumed later with `ralph resume`."),
+      h("p", {}, "It can be resumed later, here or with `ralph resume`."),
       h("div", { class: "buttons" },
         button("After the current step", () => end("stop", "It stops after the current step."), "primary"),
         this.run.can.includes("stop_now") && button("Now", () => end("stop_now", "Stopping the agent now."), "danger"),

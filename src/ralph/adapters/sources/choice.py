@@ -1,0 +1,73 @@
+"""The kinds of sources that ralph knows, and which of them a name belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters.online.github_login import Surroundings
+from ralph.domain.text.safe_text import clean_line
+from ralph.engine.tickets.ports import Source
+from ralph.errors import UsageError
+
+EXAMPLES = "a path of Markdown, github:OWNER/REPO or linear:TEAM"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """``prefix``: what its names begin with, before a colon. ``open`` asks nothing yet."""
+
+    prefix: str
+    open: Callable[[str, Surroundings], Source]
+
+
+def _open_github(place: str, around: Surroundings) -> Source:
+    from ralph.adapters.sources.github import open_github
+
+    return open_github(place, around)
+
+
+def _open_linear(place: str, around: Surroundings) -> Source:
+    from ralph.adapters.sources.linear import open_linear
+
+    return open_linear(place, around)
+
+
+TRACKERS = (Kind("github", _open_github), Kind("linear", _open_linear))
+"""All of them are shared. Whatever has none of their prefixes is a path."""
+
+
+def is_tracker(name: str) -> bool:
+    """Whether others put tickets there, too."""
+    return _tracker_of(name) is not None
+
+
+def require_source(name: str, root: Path) -> None:
+    """Raises UsageError if there can be no such source, without asking anyone."""
+    if is_tracker(name):
+        return
+    prefix, colon, _ = name.partition(":")
+    if not (root / name).exists():
+        known = ", ".join(f"{kind.prefix}:" for kind in TRACKERS)
+        is_prefix = bool(colon) and prefix.isalnum()
+        what = f"there is no kind of source {prefix}:" if is_prefix else f"{name} does not exist"
+        raise UsageError(clean_line(what), hint=f"name {EXAMPLES}" + (f"; known: {known}" if is_prefix else ""))
+
+
+def open_source(name: str, around: Surroundings, root: Path) -> Source:
+    """``root``: of the project; paths begin there.
+
+    Raises UsageError if there is no such source, and ServiceRefused if there is no way to log in.
+    """
+    if (kind := _tracker_of(name)) is not None:
+        return kind.open(name.partition(":")[2], around)
+    require_source(name, root)
+    from ralph.adapters.sources.markdown import open_markdown
+
+    return open_markdown(root / name, root)
+
+
+def _tracker_of(name: str) -> Kind | None:
+    prefix, colon, _ = name.partition(":")
+    return next((kind for kind in TRACKERS if colon and kind.prefix == prefix.lower()), None)

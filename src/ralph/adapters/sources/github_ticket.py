@@ -1,0 +1,186 @@
+"""What an issue of GitHub says as a ticket: its number, labels, blockers, and the words of people who may write there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from unicodedata import category
+
+from ralph.adapters.online.shape import Shape
+from ralph.domain.tasks.entry import LONGEST as LONGEST_ID
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.tickets.claim import PREFIX
+from ralph.domain.tickets.priority import priority_of
+from ralph.domain.tickets.ticket import Remark, Ticket
+from ralph.domain.tickets.ticket_text import read_text
+
+LONGEST_TITLE = 256
+"""GitHub takes no more."""
+LONGEST_UNTRUSTED = 80
+"""Characters of a title that only a list may show."""
+UNTRUSTED = "all of its text and comments: its author may not write to the repository"
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+_REFERENCE = re.compile(
+    r"(?:(?P<owner>[\w.-]+)/(?P<name>[\w.-]+))?(?:#|\bGH-)(?P<number>[1-9][0-9]{0,17})", re.ASCII
+)
+_ADDRESS = re.compile(
+    r"https?://(?P<host>[\w.:-]+)/(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)/(?:issues|pull)/(?P<number>[1-9][0-9]{0,17})(?:[/?#].*)?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A repository, as people may write its name: in lower case it is always the same."""
+
+    host: str
+    owner: str
+    name: str
+
+    @property
+    def repository(self) -> str:
+        return f"{self.owner}/{self.name}".lower()
+
+    def task_id(self, number: int) -> str:
+        """Of letters that a branch may have."""
+        words = re.sub(r"[^a-z0-9._-]+", "-", self.name.lower())
+        words = re.sub(r"\.{2,}", ".", words).lstrip("._-")
+        return f"{words[: LONGEST_ID - len(str(number)) - 1] or 'issue'}-{number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What else belongs to an issue than its own text. ``blockers``: by GitHub's own list of them."""
+
+    remarks: tuple[Remark, ...] = ()
+    left_out: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+
+
+def ticket_of(issue: Shape, home: Home, heard: Heard) -> Ticket:
+    """Of an issue whose author is trusted."""
+    number, labels = issue["number"].number, labels_of(issue)
+    stated = read_text(issue["body"].text)
+    named, foreign = _split_blockers(stated.blockers, home, number)
+    return Ticket(
+        key=str(number),
+        shown=f"#{number}",
+        task_id=home.task_id(number),
+        title=_title(issue, LONGEST_TITLE),
+        text=stated.text,
+        author=clean_line(issue["user"]["login"].text),
+        is_open=is_open(issue),
+        labels=labels,
+        remarks=heard.remarks,
+        left_out=(*stated.left_out, *foreign, *heard.left_out),
+        criteria=stated.criteria,
+        blockers=tuple(dict.fromkeys((*named, *(key for key in heard.blockers if key != str(number))))),
+        priority=priority_of(labels),
+        estimate=stated.estimate,
+        url=clean_line(issue["html_url"].text),
+    )
+
+
+def untrusted_ticket(issue: Shape, home: Home) -> Ticket:
+    """Of anyone else's issue: enough to name it in a list, and nothing that could reach a prompt."""
+    number = issue["number"].number
+    return Ticket(
+        key=str(number),
+        shown=f"#{number}",
+        task_id=home.task_id(number),
+        title=_title(issue, LONGEST_UNTRUSTED),
+        author=clean_line(issue["user"]["login"].text),
+        is_trusted=False,
+        is_open=is_open(issue),
+        labels=labels_of(issue),
+        left_out=(UNTRUSTED,),
+        url=clean_line(issue["html_url"].text),
+    )
+
+
+def is_issue(found: Shape) -> bool:
+    """Pull requests are in GitHub's lists of issues, too."""
+    return bool(found["number"].number) and not found["pull_request"].is_object
+
+
+def is_open(issue: Shape) -> bool:
+    return issue["state"].text == "open"
+
+
+def labels_of(issue: Shape) -> tuple[str, ...]:
+    """GitHub ignores the case of labels, and so gives back ours as someone else may have spelled them."""
+    names = (clean_line(label["name"].text or label.text) for label in issue["labels"])
+    return tuple(name.lower() if name.lower().startswith(PREFIX) else name for name in names if name)
+
+
+def number_of(key: str) -> int:
+    """0: it is no number of an issue."""
+    return int(key) if _NUMBER.fullmatch(key) else 0
+
+
+def waited_for(blockers: Iterable[Shape], home: Home) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """GitHub's own list of what an issue is blocked by: keys, and what to say of other repositories' issues.
+
+    Those that are closed are in it: a ticket is not another one because what it waited for is done.
+    """
+    found = [(one, repository_of(one)) for one in blockers if one["number"].number]
+    keys = [str(one["number"].number) for one, where in found if where in ("", home.repository)]
+    foreign = [
+        _elsewhere(f"{where}#{one['number'].number}")
+        for one, where in found
+        if where not in ("", home.repository) and is_open(one)
+    ]
+    return tuple(keys), tuple(foreign)
+
+
+def repository_of(issue: Shape) -> str:
+    """``owner/name`` in lower case; empty: it does not say."""
+    parts = issue["repository_url"].text.lower().rstrip("/").split("/")
+    return clean_line("/".join(parts[-2:])) if len(parts) > 1 else ""
+
+
+def _title(issue: Shape, longest: int) -> str:
+    """Without letters that only a machine would read."""
+    whole = clean_line(issue["title"].text[: 4 * LONGEST_TITLE])
+    line = " ".join("".join(one for one in whole if not _is_hidden(one)).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _is_hidden(character: str) -> bool:
+    return category(character) == "Cf" or "\U000e0000" <= character <= "\U000e0fff"
+
+
+def _split_blockers(stated: Sequence[str], home: Home, own: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    keys: list[str] = []
+    foreign: list[str] = []
+    for one in stated:
+        key = _key_of(one.strip(), home)
+        if not key:
+            foreign.append(_elsewhere(clean_line(one)[:200]))
+        elif key != str(own):
+            keys.append(key)
+    return tuple(keys), tuple(foreign)
+
+
+def _key_of(reference: str, home: Home) -> str:
+    """Empty: it is in another repository, or is no reference to an issue."""
+    found = _ADDRESS.fullmatch(reference) or _REFERENCE.fullmatch(reference)
+    if found is None:
+        return reference if _NUMBER.fullmatch(reference) else ""
+    parts = found.groupdict()
+    is_here = parts["owner"] is None or f"{parts['owner']}/{parts['name']}".lower() == home.repository
+    return found["number"] if is_here and parts.get("host", home.host).lower() == home.host else ""
+
+
+def _elsewhere(what: str) -> str:
+    return f"that it waits for {what}, which is no issue of this repository"
+
+
+def cut_comment(text: str, longest: int) -> str:
+    """As much as GitHub takes, and a sentence that says so."""
+    text = clean(text).strip()
+    if len(text) <= longest:
+        return text
+    told = "\n\n… The rest is left out: it is too long for a comment."
+    return text[: longest - len(told)].rstrip() + told

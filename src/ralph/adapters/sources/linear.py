@@ -1,0 +1,278 @@
+"""Linear's issues as a source of work: those of a team or of a project, ralph's labels and comment on them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ralph.adapters.online.github_login import Surroundings
+from ralph.adapters.online.problems import Missing, garbled
+from ralph.adapters.online.shape import Shape
+from ralph.adapters.online.transport import Transport
+from ralph.adapters.sources.linear_api import LINEAR, LinearApi, reach_linear
+from ralph.adapters.sources.linear_comment import OneComment
+from ralph.adapters.sources.linear_labels import Labels
+from ralph.adapters.sources.linear_queries import (
+    COMPLETED,
+    DEEP,
+    PAGE,
+    PROJECTS,
+    REMARKS,
+    SET_STATE,
+    SHALLOW,
+    STANDING,
+    TEAMS,
+    TICKET,
+    TICKETS,
+    VIEWER,
+)  # fmt: skip
+from ralph.adapters.sources.linear_ticket import OVER, is_key, is_open, ticket_of
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.tickets.claim import DONE, label_of
+from ralph.domain.tickets.ticket import Move, Ticket
+from ralph.engine.tickets.ports import Wanted
+from ralph.errors import ServiceRefused, UsageError
+
+MOST_PAGES = 100
+MOST_COMMENTS = 1_000
+"""Comments that are read of one issue."""
+_TEAM = re.compile(r"[A-Z][A-Z0-9]{0,15}")
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9-]{0,199}")
+_PART_OF_PROJECT = "project/"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``team``: its key; or ``project``: the last part of its address."""
+
+    team: str = ""
+    project: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"linear:{self.team}" if self.team else f"linear:{_PART_OF_PROJECT}{self.project}"
+
+    @property
+    def issues(self) -> dict[str, object]:
+        """A filter of Linear's."""
+        return {"team": self.filter} if self.team else {"project": self.filter}
+
+    @property
+    def filter(self) -> dict[str, object]:
+        """Of the team or the project itself. In an address, the words of a project's name stand before what names it."""
+        if self.team:
+            return {"key": {"eq": self.team}}
+        return {"slugId": {"in": list(dict.fromkeys((self.project, self.project.rpartition("-")[2])))}}
+
+
+def open_linear(place: str, around: Surroundings) -> LinearIssues:
+    """``place``: the key of a team, or ``project/`` and the last part of a project's address. Asks nothing yet.
+
+    Raises UsageError if it can be neither, and ServiceRefused if there is no key.
+    """
+    found = _read_place(place.strip().strip("/"))
+    if found is None:
+        message = f"linear:{clean_line(place)[:200]} names no team and no project"
+        raise UsageError(message, hint="write linear:TEAM, as in ENG-7, or linear:project/SLUG")
+    transport, path = reach_linear(around)
+    return LinearIssues(transport, found, path=path, now=around.now)
+
+
+def _read_place(place: str) -> Place | None:
+    if _TEAM.fullmatch(place.upper()):
+        return Place(team=place.upper())
+    slug = place.lower().removeprefix(_PART_OF_PROJECT)
+    is_project = place.lower().startswith(_PART_OF_PROJECT) and _PROJECT.fullmatch(slug)
+    return Place(project=slug) if is_project else None
+
+
+class LinearIssues:
+    """The ``Source`` of one team or project. ``now``: seconds since the epoch."""
+
+    is_shared = True
+
+    def __init__(
+        self,
+        transport: Transport,
+        place: Place,
+        *,
+        path: str = "graphql",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = LinearApi(transport, path, now=now)
+        self._labels = Labels(self._api)
+        self._place = place
+        self._is_known = False
+        self._me = ""
+
+    @property
+    def name(self) -> str:
+        return self._place.name
+
+    # --- reading ---
+
+    async def tickets(self, wanted: Wanted) -> AsyncIterator[Ticket]:
+        seen: set[str] = set()
+        if wanted.limit is not None and wanted.limit < 1:
+            return
+        await self._require_place()
+        async for issue in self._issues(wanted):
+            key = issue["identifier"].text
+            if key in seen:  # the pages move on while someone works on what they list
+                continue
+            ticket = await self._whole_ticket(issue)
+            if ticket is not None and _is_wanted(ticket, wanted):
+                seen.add(key)
+                yield ticket
+            if len(seen) == wanted.limit:
+                return
+
+    async def _issues(self, wanted: Wanted) -> AsyncIterator[Shape]:
+        needed = [{"labels": {"some": {"name": {"eqIgnoreCase": label}}}} for label in wanted.labels]
+        open_ones = {"state": {"type": {"nin": list(OVER)}}}
+        chosen = {**self._place.issues, **open_ones, **({"and": needed} if needed else {})}
+        variables = {"filter": chosen, "first": PAGE, **SHALLOW.variables}
+        after: str | None = None
+        for _ in range(MOST_PAGES):
+            found = (await self._api.ask(TICKETS, {**variables, "after": after}))["issues"]
+            for issue in _nodes(found):
+                yield issue
+            after = _following(found)
+            if after is None:
+                return
+        message = f"{self.name} lists more than {MOST_PAGES * PAGE:,} open issues"
+        raise UsageError(message, hint="use a label that fewer have, or --limit to take only the first ones")
+
+    async def read(self, key: str) -> Ticket | None:
+        """Also of another team: it may block one of these."""
+        if not is_key(key):
+            return None
+        issue = await self._issue(key)
+        return None if issue is None else await self._ticket(issue)
+
+    async def _issue(self, key: str) -> Shape | None:
+        """All of it but the comments after the first hundred."""
+        try:
+            found = (await self._api.ask(TICKET, {"id": key, **DEEP.variables}))["issue"]
+        except Missing:
+            return None
+        return found if found.is_object else None
+
+    async def _whole_ticket(self, issue: Shape) -> Ticket | None:
+        """None: it is gone by now."""
+        lists = (
+            issue[name]["pageInfo"]["hasNextPage"].flag for name in ("labels", "inverseRelations", "comments")
+        )
+        whole = await self._issue(issue["identifier"].text) if any(lists) else issue
+        return None if whole is None else await self._ticket(whole)
+
+    async def _ticket(self, issue: Shape) -> Ticket:
+        comments = list(_nodes(issue["comments"]))
+        after = _following(issue["comments"])
+        while after is not None and len(comments) < MOST_COMMENTS:
+            variables = {"id": issue["id"].text, "first": DEEP.comments, "after": after}
+            found = (await self._api.ask(REMARKS, variables))["issue"]["comments"]
+            comments += _nodes(found)
+            after = _following(found)
+        return ticket_of(issue, comments, unread=after is not None)
+
+    async def _require_place(self) -> None:
+        """A list of issues is empty for a team that does not exist, too."""
+        if self._is_known:
+            return
+        query, what = (TEAMS, "teams") if self._place.team else (PROJECTS, "projects")
+        found = (await self._api.ask(query, {"filter": self._place.filter}))[what]
+        if not list(_nodes(found)):
+            kind = "team" if self._place.team else "project"
+            message = f"Linear has no {kind} {self._place.team or self._place.project}, or you may not see it"
+            raise Missing(message, hint="check its name, or use the key of someone who may see it")
+        self._is_known = True
+
+    # --- writing ---
+
+    async def say(self, key: str, text: str) -> None:
+        with self._about(key):
+            issue = await self._standing(key)
+            await OneComment(self._api, await self._viewer()).say(issue["id"].text, text)
+
+    async def move(self, key: str, to: Move, *, holder: str) -> None:
+        own = label_of(holder)
+        with self._about(key):
+            issue = await self._standing(key)
+            if to is not Move.FREE:
+                # First: at no moment does it look as if nobody had worked on it.
+                await self._labels.add(issue, own if to is Move.TAKE else DONE)
+            if to is Move.CLOSE and is_open(issue):
+                await self._complete(issue)
+            if to is not Move.TAKE:
+                await self._labels.remove(issue, own)
+
+    async def _standing(self, key: str) -> Shape:
+        """What an issue has to do with ralph now."""
+        if not is_key(key):
+            message = f"{self.name} has no issue {clean_line(key)[:100]}"
+            raise ServiceRefused(message)
+        issue = (await self._api.ask(STANDING, {"id": key}))["issue"]
+        if not issue.is_object:
+            message = "it is not there"
+            raise Missing(message)
+        if not issue["id"].text or not issue["team"]["id"].text:
+            raise garbled(wanted="an issue", service=LINEAR)
+        return issue
+
+    async def _complete(self, issue: Shape) -> None:
+        """The first of the states in which an issue is done, in the order of its team."""
+        variables = {"team": issue["team"]["id"].text, "filter": {"type": {"eq": "completed"}}}
+        found = (await self._api.ask(COMPLETED, variables))["team"]["states"]
+        states = [state for state in _nodes(found) if state["type"].text == "completed" and state["id"].text]
+        if not states:
+            message = "its team has no state for issues that are completed"
+            raise ServiceRefused(message, hint="add one to the team's workflow in Linear")
+        first = min(states, key=lambda state: _position(state))
+        await self._api.change(SET_STATE, {"id": issue["id"].text, "state": first["id"].text})
+
+    async def _viewer(self) -> str:
+        self._me = self._me or (await self._api.ask(VIEWER))["viewer"]["id"].text
+        if not self._me:
+            raise garbled(wanted="who is logged in", service=LINEAR)
+        return self._me
+
+    @contextmanager
+    def _about(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except Missing:
+            message = f"{self.name} has no issue {key}, or you may not see it"
+            raise Missing(message, hint="it may have been deleted, or moved to another workspace") from None
+
+
+def _is_wanted(ticket: Ticket, wanted: Wanted) -> bool:
+    """Linear's word on the labels is not taken: they are what lets a ticket in."""
+    there = {label.casefold() for label in ticket.labels}
+    return ticket.is_open and all(label.casefold() in there for label in wanted.labels)
+
+
+def _nodes(connection: Shape) -> Iterator[Shape]:
+    """Raises ServiceAway if it is no list: half of one is worse than none."""
+    nodes = connection["nodes"]
+    if not nodes.is_list or not all(node.is_object for node in nodes):
+        raise garbled(wanted="a list", service=LINEAR)
+    return iter(nodes)
+
+
+def _following(connection: Shape) -> str | None:
+    """Where the next page begins; None: this is the last one."""
+    page = connection["pageInfo"]
+    if page["hasNextPage"].flag is not True:
+        return None
+    if not page["endCursor"].text:
+        raise garbled(wanted="where the next page begins", service=LINEAR)
+    return page["endCursor"].text
+
+
+def _position(state: Shape) -> float:
+    value: object = state["position"].value
+    return float(value) if isinstance(value, int | float) else 0.0

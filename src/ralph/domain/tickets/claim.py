@@ -1,0 +1,38 @@
+"""Who works on a ticket: a label with the name of one machine. Whoever finds another one there as well stands back.
+
+No tracker can test and set. But whoever puts up their name first and looks afterwards cannot miss another who did the same:
+of two at least one sees both names. So nobody goes on who sees another name, and no ticket is ever worked on twice; at
+worst both stand back, and one of them is sooner next time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+PREFIX = "ralph:"
+DONE = f"{PREFIX}done"
+"""Its work is merged: nobody takes it again unless this label is removed."""
+LONGEST = 40
+"""A label may have 50 characters."""
+
+
+def holder_name(host: str, chance: str) -> str:
+    """Of one project on one machine. ``chance``: a few random letters, for machines with the same name."""
+    name = re.sub(r"[^a-z0-9]+", "-", host.partition(".")[0].lower()).strip("-")
+    return f"{name[: LONGEST - len(chance) - 1] or 'machine'}-{chance}"
+
+
+def label_of(holder: str) -> str:
+    return f"{PREFIX}{holder}"
+
+
+def holders(labels: Sequence[str]) -> tuple[str, ...]:
+    """The machines whose names are on a ticket."""
+    names = (label.removeprefix(PREFIX) for label in labels if label.startswith(PREFIX) and label != DONE)
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def others(labels: Sequence[str], holder: str) -> tuple[str, ...]:
+    """Those that are not this one."""
+    return tuple(name for name in holders(labels) if name != holder)

@@ -1,0 +1,40 @@
+"""Which tickets may be worked on: closed unless a ticket's label, its author and its words open it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ralph.domain.tickets.claim import DONE, label_of, others
+from ralph.domain.tickets.ticket import Ticket
+
+NOTHING_TO_CHECK = "nothing in it can be checked: add boxes (`- [ ] …`), or a list under a heading `Acceptance criteria` or `Done when`"
+
+
+def why_unwanted(ticket: Ticket, *, labels: Sequence[str]) -> str:
+    """Why nobody is to work on a ticket of a tracker, whatever it says; empty: someone may. ``labels``: all that it needs."""
+    missing = [label for label in labels if label.casefold() not in map(str.casefold, ticket.labels)]
+    if not ticket.is_open:
+        return "it is closed"
+    if missing:
+        return f"it has no label {missing[0]}"
+    if not ticket.is_trusted:
+        who = f"{ticket.author}, who" if ticket.author else "someone who"
+        return (
+            f"it was written by {who} may not write there: write a ticket of your own with what you want done"
+        )
+    if DONE in ticket.labels:
+        return f"it is done: remove the label {DONE} to have it worked on again"
+    return ""
+
+
+def why_held(ticket: Ticket, *, holder: str) -> str:
+    """Another machine works on it; empty: none does. ``holder``: this one."""
+    if held := others(ticket.labels, holder):
+        return f"{held[0]} works on it: remove the label {label_of(held[0])} if that machine is gone"
+    return ""
+
+
+def missing_parts(ticket: Ticket) -> tuple[str, ...]:
+    """What a ticket lacks that work could be judged by; none: it is ready."""
+    missing = [] if ticket.criteria else [NOTHING_TO_CHECK]
+    return (*(["it has no title"] if not ticket.title.strip() else ()), *missing)

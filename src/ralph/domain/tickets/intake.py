@@ -1,0 +1,200 @@
+"""What a look at a source means for the tasks: which are new, which have changed, which nobody wants any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ralph.domain.tasks.circles import find_circles
+from ralph.domain.tasks.dependencies import spell_circle
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tickets.gate import missing_parts, why_held, why_unwanted
+from ralph.domain.tickets.known import KnownTicket
+from ralph.domain.tickets.task_text import fingerprint, task_of
+from ralph.domain.tickets.ticket import Ticket
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A ticket, the task that it is or becomes, and what is to be remembered of it."""
+
+    ticket: Ticket
+    task: Task
+    known: KnownTicket
+
+
+@dataclass(frozen=True, slots=True)
+class Unready:
+    """A ticket that is not begun. ``is_askable``: something is missing that whoever wrote it can add."""
+
+    ticket: Ticket
+    reason: str
+    is_askable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A ticket that was taken in, and is not wanted any more."""
+
+    known: KnownTicket
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """``changed``: nobody has begun to work on them; ``edited``: somebody has. ``unchanged``: how many are as they were."""
+
+    new: tuple[Arrival, ...] = ()
+    changed: tuple[Arrival, ...] = ()
+    edited: tuple[Arrival, ...] = ()
+    unready: tuple[Unready, ...] = ()
+    gone: tuple[Gone, ...] = ()
+    unchanged: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.new or self.changed or self.edited or self.gone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What is known when a source was looked at. ``blockers``: tickets that were named as blockers and not listed, by key;
+    None: there is none. ``gone``: tickets that were taken in and are not listed any more, as they are now. ``statuses``: of
+    all tasks here, by the id in lower case."""
+
+    source: str
+    labels: tuple[str, ...]  # empty: the source needs none
+    holder: str
+    is_shared: bool
+    tickets: Sequence[Ticket]
+    known: Mapping[str, KnownTicket]
+    statuses: Mapping[str, TaskStatus]
+    begun: frozenset[str] = frozenset()  # ids of tasks that somebody has begun
+    blockers: Mapping[str, Ticket | None] = field(default_factory=dict)
+    gone: Mapping[str, Ticket | None] = field(default_factory=dict)
+
+
+def plan_intake(sight: Sight) -> Intake:
+    """Pure: what to do, and why not."""
+    by_key = {ticket.key: ticket for ticket in sight.tickets}
+    reasons = {
+        key: unready for key, ticket in by_key.items() if (unready := _judge(ticket, sight)) is not None
+    }
+    _refuse_circles(by_key, reasons)
+    _refuse_waiting(by_key, sight, reasons)
+    ready = [ticket for ticket in by_key.values() if ticket.key not in reasons]
+    arrivals = [_arrive(ticket, sight, by_key) for ticket in ready]
+    known = [one for one in arrivals if one.ticket.key in sight.known]
+    moved = [one for one in known if not _is_same(one, sight)]
+    begun = sight.begun
+    return Intake(
+        new=tuple(one for one in arrivals if one.ticket.key not in sight.known),
+        changed=tuple(one for one in moved if one.known.task_id not in begun),
+        edited=tuple(one for one in moved if one.known.task_id in begun),
+        unready=tuple(unready for key, unready in reasons.items() if key not in sight.known),
+        gone=tuple(_find_gone(by_key, sight)),
+        unchanged=len(known) - len(moved),
+    )
+
+
+def named_blockers(tickets: Sequence[Ticket], known: Mapping[str, KnownTicket]) -> tuple[str, ...]:
+    """Those that were neither listed nor taken in: the source must be asked about them."""
+    listed = {ticket.key for ticket in tickets}
+    named = (key for ticket in tickets for key in ticket.blockers)
+    return tuple(dict.fromkeys(key for key in named if key not in listed and key not in known))
+
+
+def unlisted(
+    tickets: Sequence[Ticket], known: Mapping[str, KnownTicket], over: Collection[str]
+) -> tuple[str, ...]:
+    """Tickets that were taken in and are not listed any more. ``over``: ids of tasks that are."""
+    listed = {ticket.key for ticket in tickets}
+    return tuple(key for key, one in known.items() if key not in listed and one.task_id not in over)
+
+
+def remember(before: KnownTicket, ticket: Ticket) -> KnownTicket:
+    """As it is when its task has the words of ``ticket``."""
+    return replace(before, shown=ticket.shown, url=ticket.url, seen=fingerprint(ticket), noted="")
+
+
+# --- who stays out ---
+
+
+def _judge(ticket: Ticket, sight: Sight) -> Unready | None:
+    if sight.is_shared:
+        held = why_held(ticket, holder=sight.holder)
+        if why := why_unwanted(ticket, labels=sight.labels) or held:
+            return Unready(ticket, why)
+    if missing := missing_parts(ticket):
+        return Unready(ticket, "; ".join(missing), is_askable=True)
+    if ticket.task_id.lower() in sight.statuses and ticket.key not in sight.known:
+        return Unready(ticket, f"there is a task {ticket.task_id} already, which is not from this source")
+    return None
+
+
+def _refuse_circles(by_key: Mapping[str, Ticket], reasons: dict[str, Unready]) -> None:
+    needs = {key: [one for one in ticket.blockers if one in by_key] for key, ticket in by_key.items()}
+    for circle in find_circles(needs):
+        told = spell_circle([by_key[key].shown for key in (*circle, circle[0])])
+        for key in circle:
+            reasons.setdefault(key, Unready(by_key[key], f"these tickets wait for each other: {told}"))
+
+
+def _refuse_waiting(by_key: Mapping[str, Ticket], sight: Sight, reasons: dict[str, Unready]) -> None:
+    """Whatever waits for something that is no task here would never begin, and so would whatever waits for that."""
+    dependents: dict[str, list[Ticket]] = {}
+    for ticket in by_key.values():
+        for key in ticket.blockers:
+            if key not in sight.known:
+                dependents.setdefault(key, []).append(ticket)
+    outside = [key for key, one in sight.blockers.items() if one is not None and one.is_open]
+    waiting = [*reasons, *outside]
+    while waiting:
+        key = waiting.pop()
+        blocker = by_key.get(key) or sight.blockers.get(key)
+        for ticket in dependents.get(key, ()):
+            if blocker is not None and ticket.key not in reasons:
+                why = "which is not ready" if key in by_key else "which is not among the tickets here"
+                reasons[ticket.key] = Unready(ticket, f"it waits for {blocker.shown}, {why}")
+                waiting.append(ticket.key)
+
+
+# --- who comes, and who goes ---
+
+
+def _arrive(ticket: Ticket, sight: Sight, by_key: Mapping[str, Ticket]) -> Arrival:
+    fresh = KnownTicket(source=sight.source, key=ticket.key, task_id=ticket.task_id)
+    before = sight.known.get(ticket.key, fresh)
+    needs = [
+        sight.known[key].task_id if key in sight.known else by_key[key].task_id
+        for key in ticket.blockers
+        if key in sight.known or key in by_key
+    ]
+    there = [need for need in dict.fromkeys(needs) if need.lower() != before.task_id.lower()]
+    task = replace(task_of(ticket, sight.source, dependencies=there), id=before.task_id)
+    return Arrival(ticket, task, remember(before, ticket))
+
+
+def _is_same(arrival: Arrival, sight: Sight) -> bool:
+    known = sight.known[arrival.ticket.key]
+    return arrival.known.seen in (known.seen, known.noted) or _is_over(known, sight)
+
+
+def _is_over(known: KnownTicket, sight: Sight) -> bool:
+    status = sight.statuses.get(known.task_id.lower())
+    return status in (None, TaskStatus.DONE, TaskStatus.CANCELLED, TaskStatus.ACCEPTED)
+
+
+def _find_gone(by_key: Mapping[str, Ticket], sight: Sight) -> Iterator[Gone]:
+    """Those that are listed may have lost what made them ours, too."""
+    listed = {key: ticket for key, ticket in by_key.items() if key in sight.known}
+    for key, ticket in (*listed.items(), *sight.gone.items()):
+        known = sight.known[key]
+        if _is_over(known, sight):
+            continue
+        if ticket is None:
+            yield Gone(known, f"its ticket {known.shown} is not there any more")
+        elif sight.is_shared and (why := why_unwanted(ticket, labels=sight.labels)):
+            yield Gone(known, f"its ticket {known.shown} is not wanted any more: {why}")
+        elif not ticket.is_open:
+            yield Gone(known, f"its ticket {known.shown} is closed")

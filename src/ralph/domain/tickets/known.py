@@ -1,0 +1,30 @@
+"""What ralph remembers of a ticket, so that a later process neither repeats nor forgets anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ralph.domain.delivery.receipt import Proof
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTicket:
+    """``seen``: the print of the words that its task has; ``noted``: of those that were told as a note since.
+
+    ``settled``: the status of its task that the ticket was told of; ``told``: the print of what it was told. ``proofs``:
+    what was run on ``proven``, the commit that was merged into ``target``, or is to be.
+    """
+
+    source: str
+    key: str
+    task_id: str
+    shown: str = ""
+    url: str = ""
+    seen: str = ""
+    noted: str = ""
+    is_taken: bool = False  # this machine's name is on it
+    settled: str = ""
+    told: str = ""
+    proven: str = ""
+    proofs: tuple[Proof, ...] = ()
+    target: str = ""

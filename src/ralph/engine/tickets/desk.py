@@ -1,0 +1,148 @@
+"""The desk between trackers and ``ralph work``: takes tickets in, claims them, and tells them what became of their work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ralph.domain.loop.events import Warned
+from ralph.domain.tasks.task import Task
+from ralph.domain.text.figures import plural
+from ralph.domain.tickets.intake import Intake
+from ralph.domain.tickets.pace import until_next_look
+from ralph.domain.tickets.told import asked_for
+from ralph.engine.ports import Clock, Control, Publish
+from ralph.engine.rest import rest
+from ralph.engine.tickets.claims import TicketClaims
+from ralph.engine.tickets.intake import TicketIntake, take_in
+from ralph.engine.tickets.ports import Source, TicketMemory
+from ralph.engine.tickets.write_back import WriteBack
+from ralph.errors import RalphError, ServiceAway
+
+LONGEST_CLAIM = 3600.0
+"""Seconds for which a tracker that is away is waited for before a ticket is begun, unless ralph stays anyway."""
+SHOWN = 5
+
+
+@dataclass(slots=True, kw_only=True)
+class TicketDesk:
+    """``intake`` None: nothing new is taken in, but the tickets of known tasks are claimed and told. ``asks``: whether tickets
+    that are not ready are told so. ``poll``: seconds between two looks."""
+
+    memory: TicketMemory
+    open_source: Callable[[str], Source]
+    intake: TicketIntake | None
+    claims: TicketClaims
+    write_back: WriteBack
+    clock: Clock
+    control: Control
+    publish: Publish
+    poll: float
+    stays: bool = False
+    asks: bool = False
+    _said: set[str] = field(default_factory=set, init=False)  # what the user was told already
+    _asked: dict[str, str] = field(default_factory=dict, init=False)  # what was asked, by ticket
+    _failures: int = field(default=0, init=False)
+    _looking: asyncio.Task[float] | None = field(default=None, init=False)
+
+    async def open(self) -> None:
+        """Take in what is there now. Raises whatever is wrong with the source: nothing was begun yet."""
+        if self.intake is not None:
+            await self._take_in(self.intake)
+
+    async def look_after(self) -> None:
+        """Until it is cancelled: looks for tickets, and tells them what is new."""
+        seconds = self.poll
+        while not self.control.stopping:
+            await rest(seconds, clock=self.clock, control=self.control)
+            self._looking = asyncio.create_task(self._look())
+            # Whoever cancels this must not cut a deed in two: nobody would know whether it was done.
+            seconds = await asyncio.shield(self._looking)
+
+    async def take(self, task: Task) -> str:
+        """Claim the ticket of a task that is about to be begun. Empty: it is ours, or no ticket; else why not."""
+        known = self.memory.of_task(task.id)
+        if known is None:
+            return ""
+        began, failures = self.clock.monotonic(), 0
+        while True:
+            try:
+                source = self.open_source(known.source)
+                return await self.claims.take(source, known) if source.is_shared else ""
+            except ServiceAway as away:
+                failures += 1
+                is_late = self.clock.monotonic() - began > LONGEST_CLAIM and not self.stays
+                if is_late or self.control.stopping:
+                    return f"{known.shown} could not be claimed: {away.message}"
+                self._warn(f"{known.shown} waits to be claimed: {away.message}")
+                wait = until_next_look(self.poll, failures, after=away.after)
+            except RalphError as refused:
+                return f"{known.shown} could not be claimed: {refused.message}"
+            await rest(wait, clock=self.clock, control=self.control)
+
+    async def close(self) -> Sequence[str]:
+        """Tell what is left to tell; gives what the user should know."""
+        if self._looking is not None:
+            await self._looking
+        if self.control.stopping_now:
+            return ()
+        problems = await self.write_back.run()
+        left = len(self.memory.untold()) if problems else 0
+        if not left:
+            return ()
+        reasons = "; ".join(dict.fromkeys(problem.message for problem in problems))
+        told = f"{plural(left, 'ticket')} could not be told what became of the work ({reasons})"
+        return (f"{told}; the next `ralph work` tells them",)
+
+    # --- one look ---
+
+    async def _look(self) -> float:
+        """Seconds until the next one."""
+        problems: list[RalphError] = []
+        if self.intake is not None:
+            try:
+                await self._take_in(self.intake)
+            except RalphError as error:
+                problems.append(error)
+        problems += await self.write_back.run()
+        for problem in problems[: 0 if self._failures else None]:
+            self.publish(Warned(f"{problem.message}; the work goes on, and this is tried again"))
+        self._failures = self._failures + 1 if problems else 0
+        after = max((getattr(one, "after", None) or 0.0 for one in problems), default=0.0)
+        return until_next_look(self.poll, self._failures, after=after)
+
+    async def _take_in(self, intake: TicketIntake) -> None:
+        found = await intake.look()
+        take_in(self.memory, found)
+        self._report(intake.source.name, found)
+        await self._ask(intake.source, found)
+
+    def _report(self, source: str, found: Intake) -> None:
+        """What changed, and what is not ready: each once, however often it is seen."""
+        if found.new:
+            names = ", ".join(one.task.id for one in found.new[:SHOWN])
+            more = f" and {len(found.new) - SHOWN} more" if len(found.new) > SHOWN else ""
+            self.publish(Warned(f"{source}: {plural(len(found.new), 'new task')}: {names}{more}", mild=True))
+        for one in found.edited:
+            told = "was edited after the work had begun; the agent is told, and is judged as before"
+            self._warn(f"{one.known.task_id}: its ticket {one.ticket.shown} {told}")
+        for gone in found.gone:
+            self._warn(f"{gone.known.task_id}: cancelled: {gone.reason}")
+        for unready in found.unready[:SHOWN]:
+            self._warn(f"{source}: {unready.ticket.shown} is not begun: {unready.reason}")
+        if len(found.unready) > SHOWN:
+            more = f"{plural(len(found.unready) - SHOWN, 'more ticket')} not begun"
+            self._warn(f"{source}: {more}; `ralph task check {source}` names them all")
+
+    async def _ask(self, source: Source, found: Intake) -> None:
+        for unready in found.unready if self.asks and source.is_shared else ():
+            ticket = unready.ticket
+            if unready.is_askable and self._asked.get(ticket.key) != unready.reason:
+                await source.say(ticket.key, asked_for(unready.reason))
+                self._asked[ticket.key] = unready.reason
+
+    def _warn(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self.publish(Warned(text))

@@ -1,0 +1,78 @@
+"""A look at a source: its tickets are read and compared with what is known, and the tasks follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ralph.domain.tasks.task import TaskStatus
+from ralph.domain.tickets.intake import Intake, Sight, named_blockers, plan_intake, unlisted
+from ralph.domain.tickets.task_text import note_of
+from ralph.domain.tickets.ticket import Ticket
+from ralph.engine.tickets.ports import Source, Standing, TicketLedger, TicketMemory, Wanted
+
+MOST_ASKED = 500
+"""Tickets that are asked about one by one in a look: what is beyond that is left for the next."""
+OVER = (TaskStatus.DONE, TaskStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TicketIntake:
+    """``labels``: what tickets of a shared source must have. ``arrange``: puts small ones together, if the user wants that."""
+
+    source: Source
+    memory: TicketLedger
+    labels: tuple[str, ...]
+    holder: str
+    limit: int | None = None
+    arrange: Callable[[Sequence[Ticket]], Sequence[Ticket]] = tuple
+
+    async def look(self) -> Intake:
+        """What would come. Writes nothing."""
+        source, memory = self.source, self.memory
+        labels = self.labels if source.is_shared else ()
+        wanted = Wanted(labels=labels, limit=self.limit)
+        tickets = self.arrange([ticket async for ticket in source.tickets(wanted)])
+        known, standings = memory.of_source(source.name), memory.standings()
+        over = {one.task_id for one in known.values() if _status(standings, one.task_id) in OVER}
+        # A part of the list does not say that the rest is gone.
+        missed = unlisted(tickets, known, over) if self.limit is None else ()
+        return plan_intake(
+            Sight(
+                source=source.name,
+                labels=labels,
+                holder=self.holder,
+                is_shared=source.is_shared,
+                tickets=tickets,
+                known=known,
+                statuses={name: standing.status for name, standing in standings.items()},
+                begun=frozenset(one.task_id for one in known.values() if _is_begun(standings, one.task_id)),
+                blockers=await self._read(named_blockers(tickets, known)),
+                gone=await self._read(missed),
+            )
+        )
+
+    async def _read(self, keys: Sequence[str]) -> dict[str, Ticket | None]:
+        return {key: await self.source.read(key) for key in keys[:MOST_ASKED]}
+
+
+def take_in(memory: TicketMemory, intake: Intake) -> None:
+    """New tickets become tasks, changed ones change theirs, and whoever works on an edited one is told."""
+    if intake.new:
+        memory.add([one.task for one in intake.new], [one.known for one in intake.new])
+    late = [one for one in intake.changed if not memory.redefine(one.task, one.known)]
+    for one in (*intake.edited, *late):
+        before = memory.of_task(one.known.task_id) or one.known
+        memory.tell(replace(before, noted=one.known.seen), note_of(one.ticket))
+    for gone in intake.gone:
+        memory.withdraw(gone.known, gone.reason)
+
+
+def _status(standings: Mapping[str, Standing], task_id: str) -> TaskStatus | None:
+    found = standings.get(task_id.lower())
+    return None if found is None else found.status
+
+
+def _is_begun(standings: Mapping[str, Standing], task_id: str) -> bool:
+    found = standings.get(task_id.lower())
+    return found is not None and (found.is_begun or found.status is not TaskStatus.OPEN)

@@ -1,0 +1,117 @@
+"""Start work, a run, or the rest of a run for a face that stays: in a process that outlives it.
+
+It is what `--detach` does, but nobody is asked there: what the project's user has not agreed to is refused, whatever the
+environment of this process waives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ralph.domain.text.safe_text import is_text
+from ralph.errors import RalphError, StoreError, UsageError
+from ralph.operations.agreement import VARIABLE
+from ralph.operations.runs.detach import DetachedRun
+
+if TYPE_CHECKING:
+    from ralph.operations.projects import Project
+
+LONGEST_PROMPT = 20_000
+"""Characters that a page may send; more belongs in a file."""
+LAST_CHARS = 4_000
+_MARK = "ralph: "
+
+
+async def start_work(project: Project) -> str:
+    """`ralph work` on whatever is ready. Gives the run that began. Raises RalphError with what ralph said if none did."""
+    return await _start(project, ["work"])
+
+
+async def start_run(project: Project, prompt: str) -> str:
+    """`ralph run` with the project's settings."""
+    if not prompt.strip():
+        message = "the prompt is empty"
+        raise UsageError(message, hint="say what the agent should do")
+    if "\0" in prompt or not is_text(prompt):
+        message = "the prompt is not UTF-8"
+        raise UsageError(message, hint="write it as plain text")
+    return await _start(project, ["run", "-f", "-"], prompt.encode())
+
+
+async def resume_run(project: Project, run_id: str) -> str:
+    """`ralph resume`, with a new limit of iterations if that is what it needs; for tasks, `ralph work`."""
+    return await _start(project, await asyncio.to_thread(_words_to_resume, project, run_id))
+
+
+def _words_to_resume(project: Project, run_id: str) -> Sequence[str]:
+    from ralph.domain.views.next_steps import can_resume_apart, next_steps, words_to_resume
+    from ralph.operations.runs.read import run_view
+
+    run = run_view(project.state_folder, run_id)
+    if can_resume_apart(run) and not run.id.startswith("-"):  # a crafted record must not name an option
+        return words_to_resume(run)
+    message = f"run {run.id} cannot be resumed from here ({run.state.words})"
+    raise UsageError(message, hint="; ".join(next_steps(run)))
+
+
+async def _start(project: Project, arguments: Sequence[str], given: bytes = b"") -> str:
+    """The thread is a daemon: whoever ends this face does not wait for a sandbox that is being made."""
+    loop = asyncio.get_running_loop()
+    begun: asyncio.Future[str] = loop.create_future()
+
+    def tell(run_id: str, error: RalphError | None) -> None:
+        if begun.cancelled():
+            return
+        if error is not None:
+            begun.set_exception(error)
+        else:
+            begun.set_result(run_id)
+
+    def work() -> None:
+        started, run_id, error = _begin(project, arguments, given)
+        try:
+            loop.call_soon_threadsafe(tell, run_id, error)
+        except RuntimeError:  # the face has ended
+            return
+        if started is not None:
+            started.wait()  # or its process would stay in the table after its end, for as long as this one lives
+
+    threading.Thread(target=work, name="ralph-start", daemon=True).start()
+    return await begun
+
+
+def _begin(
+    project: Project, arguments: Sequence[str], given: bytes
+) -> tuple[DetachedRun | None, str, RalphError | None]:
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    place = str(project.workspace)
+    try:
+        started = DetachedRun(
+            project.state_folder,
+            [*arguments, "--project-dir", place],
+            said_before=given,
+            cwd=project.workspace,
+            environment=environment,
+        )
+        run_id = started.run_id()
+    except OSError as error:
+        message = f"cannot start ralph in {place}: {error.strerror or error}"
+        return None, "", StoreError(message, hint="check that you may write there")
+    if run_id is not None:
+        return started, run_id, None
+    _, said = started.leave()
+    return None, "", _refusal(said)
+
+
+def _refusal(said: str) -> UsageError:
+    """``ralph: what is wrong``, and below it, indented, what to do."""
+    lines = said[-LAST_CHARS:].strip().splitlines()
+    first = max((number for number, line in enumerate(lines) if line.startswith(_MARK)), default=0)
+    told = lines[first:]
+    hint = [line.strip() for line in told[1:] if line.startswith("  ")]
+    message = [line.removeprefix(_MARK).strip() for line in told if not line.startswith("  ")]
+    return UsageError(" ".join(message) or "ralph ended without a word", hint=" ".join(hint))

@@ -1,0 +1,199 @@
+"""How `ralph work` and `ralph task import` reach tickets: the sources, the memory of them, and the desk between."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.config.root import STATE_FOLDER, Root
+from ralph.config.sources import DEFAULT
+from ralph.domain.sandbox.kind import AUTO, STRONGEST, SandboxKind
+from ralph.errors import UsageError
+
+if TYPE_CHECKING:
+    from ralph.adapters.online.github_login import Surroundings
+    from ralph.adapters.own_programs import OwnPrograms
+    from ralph.adapters.storage.tasks import TaskStore
+    from ralph.adapters.storage.tickets import TicketStore
+    from ralph.config.loading import Loaded
+    from ralph.config.schema import Settings
+    from ralph.domain.delivery.receipt import Receipt
+    from ralph.domain.tasks.pipeline import Pipeline
+    from ralph.domain.tasks.task import Task
+    from ralph.domain.tickets.known import KnownTicket
+    from ralph.domain.tickets.told import Landing
+    from ralph.engine.ports import ProcessRunner
+    from ralph.engine.tasks.ports import Supply
+    from ralph.engine.tickets.ports import Source
+    from ralph.wiring.kit import Kit
+
+
+def confine(loaded: Loaded, settings: Settings, *, is_from_tracker: bool) -> Settings:
+    """Imported work is done in a sandbox, unless the user's own settings say otherwise; the repository's do not count.
+
+    What comes from a tracker is not done without one; what comes from the repository's own files, wherever one can be had.
+    """
+    if _is_users(loaded) or settings.sandbox.kind in (STRONGEST, *(set(SandboxKind) - {SandboxKind.NONE})):
+        return settings
+    kind = STRONGEST if is_from_tracker else AUTO
+    return replace(settings, sandbox=replace(settings.sandbox, kind=kind))
+
+
+def _is_users(loaded: Loaded) -> bool:
+    origin = loaded.origin("sandbox.kind")
+    return origin != DEFAULT and origin != loaded.project.origin(("sandbox", "kind"))
+
+
+def imported_from(root: Root, source: str, *, stays: bool) -> tuple[str, ...]:
+    """The sources of what will be worked on, known before anything is opened. Raises UsageError if one cannot be."""
+    from ralph.adapters.sources.choice import require_source
+    from ralph.adapters.storage.ticket_sources import open_ticket_sources
+
+    if stays and not source:
+        message = "there is nothing to watch"
+        raise UsageError(message, hint="name it with --from, such as github:OWNER/REPO, or in tickets.source")
+    if source:
+        require_source(source, root.workspace)
+    known = open_ticket_sources(root.state / STATE_FOLDER)
+    return tuple(dict.fromkeys((*([source] if source else ()), *known)))
+
+
+def noting_proofs(
+    kit: Kit, tasks: TaskStore, pipeline: Pipeline, target: str
+) -> Callable[[Task, Path], Awaitable[str]]:
+    """The final verification of a task; what passed is remembered for its ticket, with the commit that it passed on."""
+    from ralph.wiring.merge_check import FinalVerification
+
+    async def verify(task: Task, path: Path) -> str:
+        verification = FinalVerification(kit, task, pipeline)
+        wrong = await verification.verify(path)
+        memory = store_of(kit, tasks)
+        if not wrong and (known := memory.of_task(task.id)) is not None:
+            from ralph.adapters.git import Git
+            from ralph.domain.delivery.receipt import Proof
+
+            commit = await Git(path, kit.runners.outside).commit_of("HEAD")
+            proofs = tuple(Proof(one.command, one.success_exit_code) for one in verification.required)
+            memory.save(replace(known, proven=commit, proofs=proofs, target=target))
+        return wrong
+
+    return verify
+
+
+def surroundings(
+    environ: Mapping[str, str], own: OwnPrograms, runner: ProcessRunner, cwd: Path, now: Callable[[], float]
+) -> Surroundings:
+    from ralph.adapters.online.github_login import Surroundings
+
+    return Surroundings(environ=environ, find=own.find, runner=runner, cwd=cwd, now=now)
+
+
+def store_of(kit: Kit, tasks: TaskStore) -> TicketStore:
+    from ralph.adapters.storage.tickets import TicketStore
+
+    return TicketStore(kit.record.database, tasks, now=kit.clock.now)
+
+
+def holder_of(memory: TicketStore) -> str:
+    """What this project on this machine is called on trackers."""
+
+    def make() -> str:
+        import secrets
+        import socket
+
+        from ralph.domain.tickets.claim import holder_name
+
+        return holder_name(socket.gethostname(), secrets.token_hex(2))
+
+    return memory.holder(make)
+
+
+async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool) -> Supply:
+    """``source``: to take tickets from; empty: only those that are tasks already are claimed and told.
+
+    Takes in what is there now. Raises RalphError if that cannot be had.
+    """
+    from ralph.engine.tasks.ports import NoSupply
+
+    memory = store_of(kit, tasks)
+    if not source and not memory.sources():
+        return NoSupply()
+    from ralph.adapters.sources.choice import open_source
+    from ralph.engine.tickets.claims import TicketClaims
+    from ralph.engine.tickets.desk import TicketDesk
+    from ralph.engine.tickets.intake import TicketIntake
+    from ralph.engine.tickets.write_back import WriteBack
+    from ralph.wiring.delivery import reaching
+
+    settings, holder = kit.launch.settings.tickets, holder_of(memory)
+    around = surroundings(
+        kit.runners.environment, kit.runners.own, reaching(kit), kit.workspace, kit.clock.now
+    )
+
+    @cache
+    def opened(name: str) -> Source:
+        return open_source(name, around, kit.launch.root.workspace)
+
+    labels = (settings.label,)
+    desk = TicketDesk(
+        memory=memory,
+        open_source=opened,
+        intake=TicketIntake(source=opened(source), memory=memory, labels=labels, holder=holder)
+        if source
+        else None,
+        claims=TicketClaims(memory, labels, holder),
+        write_back=WriteBack(
+            memory=memory,
+            open_source=opened,
+            receipt=lambda task, known: receipt_of(kit, task, known),
+            landing=lambda task, known: landing_of(kit, task, known),
+            holder=holder,
+            close=settings.close,
+        ),
+        clock=kit.clock,
+        control=kit.control,
+        publish=kit.publish,
+        poll=settings.poll,
+        stays=stays,
+        asks=settings.ask,
+    )
+    await desk.open()
+    return desk
+
+
+def receipt_of(kit: Kit, task: Task, known: KnownTicket) -> Receipt:
+    """What proved the work: of its pull request if it has one, else of the merge here."""
+    from ralph.adapters.storage.earlier_runs import figures_of_task
+    from ralph.domain.delivery.receipt import Receipt
+    from ralph.wiring.delivery import memory_of
+
+    record = kit.record
+    delivered = memory_of(kit, task.branch).load()
+    is_delivered = bool(delivered.number)
+    figures = figures_of_task(record.database, record.database_file, task.id)
+    return Receipt(
+        commit=delivered.proven if is_delivered else known.proven or task.accepted_commit,
+        claim=f"every role has accepted {task.id}",
+        proofs=delivered.proofs if is_delivered else known.proofs,
+        sessions=figures.sessions,
+        denied=figures.denied,
+        cost_usd=figures.spend.cost_usd,
+        tokens=figures.spend.usage.total,
+        seconds=figures.spend.seconds,
+        fixes=delivered.fixes,
+        flaky=delivered.flaky,
+    )
+
+
+def landing_of(kit: Kit, task: Task, known: KnownTicket) -> Landing:
+    from ralph.domain.tasks.task import TaskStatus
+    from ralph.domain.tickets.told import Landing
+    from ralph.wiring.delivery import memory_of
+
+    delivered = memory_of(kit, task.branch).load()
+    pull = (delivered.url or f"#{delivered.number}") if delivered.number else ""
+    target = (task.base or kit.launch.settings.pull_request.base) if pull else known.target
+    return Landing(target=target, pull=pull, is_merged=task.status is TaskStatus.DONE)
