@@ -16,8 +16,9 @@ from ralph.domain.agent.events import Text, TodoChanged, TodoItem, TodoStatus, T
 from ralph.domain.loop.events import AgentActed, Warned
 from ralph.domain.loop.evidence import Verdict
 from ralph.errors import StoreError, UsageError
-from ralph.interfaces.tui.app import RalphApp, is_light, open_ui
+from ralph.interfaces.tui.app import RalphApp, open_ui
 from ralph.interfaces.tui.stream_view import MOST_LINES
+from ralph.interfaces.tui.terminal_app import is_light
 from tests.tui.sample import EARLIER, NOW, Record, earlier_run
 from tests.tui.seen import LARGE, Viewer, picture_of, play, text_of
 

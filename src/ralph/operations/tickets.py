@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.config.root import STATE_FOLDER
-from ralph.domain.tickets.batch import batch, smallness
 from ralph.domain.tickets.intake import Intake
 from ralph.operations.tasks import has_tasks, open_record
 
@@ -66,6 +65,7 @@ def take_in(root: Root, found: Found) -> None:
 
 
 async def _look(source: Source, settings: Settings, asked: Asked, ledger: TicketLedger, holder: str) -> Found:
+    from ralph.domain.tickets.batch import batch, smallness
     from ralph.engine.tickets.intake import TicketIntake
 
     label = settings.tickets.label

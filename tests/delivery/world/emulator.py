@@ -50,6 +50,8 @@ def new_token() -> str:
 class Emulator:
     """One emulate process, and calls to it."""
 
+    service = "github"
+
     def __init__(
         self, cache: Path, folder: Path, *, owner: str, repository: str, tokens: Mapping[str, str]
     ) -> None:
@@ -86,7 +88,7 @@ class Emulator:
     def _start_at(self, port: int, seed: Path) -> bool:
         node = programs(self._cache, NODE) / "node"
         program = programs(self._cache, EMULATE) / "emulate"
-        options = ["--service", "github", "--port", str(port), "--seed", str(seed), "--base-url", INSIDE]
+        options = ["--service", self.service, "--port", str(port), "--seed", str(seed), "--base-url", INSIDE]
         process = subprocess.Popen(
             [node, program, "start", *options],
             cwd=self._folder,

@@ -115,6 +115,7 @@ class LinearIssues:
     # --- reading ---
 
     async def tickets(self, wanted: Wanted) -> AsyncIterator[Ticket]:
+        """In the order in which they were written."""
         seen: set[str] = set()
         if wanted.limit is not None and wanted.limit < 1:
             return
@@ -134,14 +135,14 @@ class LinearIssues:
         needed = [{"labels": {"some": {"name": {"eqIgnoreCase": label}}}} for label in wanted.labels]
         open_ones = {"state": {"type": {"nin": list(OVER)}}}
         chosen = {**self._place.issues, **open_ones, **({"and": needed} if needed else {})}
-        variables = {"filter": chosen, "first": PAGE, **SHALLOW.variables}
-        after: str | None = None
+        variables = {"filter": chosen, "last": PAGE, **SHALLOW.variables}
+        before: str | None = None
         for _ in range(MOST_PAGES):
-            found = (await self._api.ask(TICKETS, {**variables, "after": after}))["issues"]
-            for issue in _nodes(found):
+            found = (await self._api.ask(TICKETS, {**variables, "before": before}))["issues"]
+            for issue in reversed(list(_nodes(found))):
                 yield issue
-            after = _following(found)
-            if after is None:
+            before = _cursor(found, "hasPreviousPage", "startCursor")
+            if before is None:
                 return
         message = f"{self.name} lists more than {MOST_PAGES * PAGE:,} open issues"
         raise UsageError(message, hint="use a label that fewer have, or --limit to take only the first ones")
@@ -156,10 +157,10 @@ class LinearIssues:
     async def _issue(self, key: str) -> Shape | None:
         """All of it but the comments after the first hundred."""
         try:
-            found = (await self._api.ask(TICKET, {"id": key, **DEEP.variables}))["issue"]
+            return (await self._api.ask(TICKET, {"id": key, **DEEP.variables}))["issue"]
         except Missing:
+            await self._look_for_place()  # Linear says the same of a team that we may not see any more
             return None
-        return found if found.is_object else None
 
     async def _whole_ticket(self, issue: Shape) -> Ticket | None:
         """None: it is gone by now."""
@@ -171,25 +172,27 @@ class LinearIssues:
 
     async def _ticket(self, issue: Shape) -> Ticket:
         comments = list(_nodes(issue["comments"]))
-        after = _following(issue["comments"])
+        after = _cursor(issue["comments"])
         while after is not None and len(comments) < MOST_COMMENTS:
             variables = {"id": issue["id"].text, "first": DEEP.comments, "after": after}
             found = (await self._api.ask(REMARKS, variables))["issue"]["comments"]
             comments += _nodes(found)
-            after = _following(found)
+            after = _cursor(found)
         return ticket_of(issue, comments, unread=after is not None)
 
     async def _require_place(self) -> None:
         """A list of issues is empty for a team that does not exist, too."""
-        if self._is_known:
-            return
+        if not self._is_known:
+            await self._look_for_place()
+            self._is_known = True
+
+    async def _look_for_place(self) -> None:
         query, what = (TEAMS, "teams") if self._place.team else (PROJECTS, "projects")
         found = (await self._api.ask(query, {"filter": self._place.filter}))[what]
         if not list(_nodes(found)):
             kind = "team" if self._place.team else "project"
             message = f"Linear has no {kind} {self._place.team or self._place.project}, or you may not see it"
             raise Missing(message, hint="check its name, or use the key of someone who may see it")
-        self._is_known = True
 
     # --- writing ---
 
@@ -216,9 +219,6 @@ class LinearIssues:
             message = f"{self.name} has no issue {clean_line(key)[:100]}"
             raise ServiceRefused(message)
         issue = (await self._api.ask(STANDING, {"id": key}))["issue"]
-        if not issue.is_object:
-            message = "it is not there"
-            raise Missing(message)
         if not issue["id"].text or not issue["team"]["id"].text:
             raise garbled(wanted="an issue", service=LINEAR)
         return issue
@@ -263,14 +263,12 @@ def _nodes(connection: Shape) -> Iterator[Shape]:
     return iter(nodes)
 
 
-def _following(connection: Shape) -> str | None:
+def _cursor(connection: Shape, has_more: str = "hasNextPage", cursor: str = "endCursor") -> str | None:
     """Where the next page begins; None: this is the last one."""
     page = connection["pageInfo"]
-    if page["hasNextPage"].flag is not True:
-        return None
-    if not page["endCursor"].text:
+    if page[has_more].flag is None or (page[has_more].flag and not page[cursor].text):
         raise garbled(wanted="where the next page begins", service=LINEAR)
-    return page["endCursor"].text
+    return page[cursor].text if page[has_more].flag else None
 
 
 def _position(state: Shape) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from uuid import UUID
 
-from ralph.adapters.online.problems import Missing, Unseen
+from ralph.adapters.online.problems import Missing
 from ralph.adapters.online.shape import Shape
 from ralph.adapters.sources.linear_api import LinearApi
 from ralph.adapters.sources.linear_queries import CREATE_COMMENT, EDIT_COMMENT
@@ -45,10 +45,14 @@ class OneComment:
         body = _cut(text)
         for number in range(MOST_DELETED):
             name = comment_id(self._user, issue, number)
-            if await self._edit(name, body) or await self._create(name, issue, body):
+            if await self._edit(name, body):
                 return
-            if await self._edit(name, body):  # someone was faster: another process of ours
+            refused = await self._create(name, issue, body)
+            # Another process of ours may have been faster.
+            if refused is None or await self._edit(name, body):
                 return
+            if not _is_taken(refused):
+                raise refused
         message = "Linear takes no comment of ralph's on this issue any more"
         raise ServiceRefused(message, hint=f"it was deleted {MOST_DELETED} times")
 
@@ -59,20 +63,17 @@ class OneComment:
             return False
         return True
 
-    async def _create(self, name: str, issue: str, body: str) -> bool:
-        """False: there is, or was, one of this name."""
+    async def _create(self, name: str, issue: str, body: str) -> ServiceRefused | None:
+        """None: it is made."""
         try:
             await self._api.change(CREATE_COMMENT, {"input": {"id": name, "issueId": issue, "body": body}})
-        except Unseen:
-            raise
         except ServiceRefused as refused:
-            if not _is_taken(refused):
-                raise
-            return False
-        return True
+            return refused
+        return None
 
 
 def _is_taken(refused: ServiceRefused) -> bool:
+    """There was one of this name, which somebody has deleted."""
     words = refused.message.lower()
     return any(one in words for one in ("already exist", "duplicate", "conflict", "unique"))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 PAGE = 50
-"""Issues of one answer."""
+"""Issues of one answer. Linear lists the newest first, so a list is read from its end: what is written meanwhile moves nothing."""
 
 
 class Depth(NamedTuple):
@@ -42,7 +42,7 @@ fragment Ticket on Issue {{
   state {{ type }}
   creator {{ ...Person }}
   botActor {{ name }}
-  externalUserCreator {{ name }}
+  externalUserCreator {{ name displayName }}
   labels(first: $labels) {{ nodes {{ name }} pageInfo {{ hasNextPage }} }}
   inverseRelations(first: $relations) {{
     nodes {{ type issue {{ identifier }} }}
@@ -56,11 +56,11 @@ fragment Ticket on Issue {{
 
 TICKETS = f"""
 query Tickets(
-  $filter: IssueFilter!, $first: Int!, $after: String, $labels: Int!, $relations: Int!, $comments: Int!
+  $filter: IssueFilter!, $last: Int!, $before: String, $labels: Int!, $relations: Int!, $comments: Int!
 ) {{
-  issues(filter: $filter, first: $first, after: $after) {{
+  issues(filter: $filter, last: $last, before: $before) {{
     nodes {{ ...Ticket }}
-    pageInfo {{ hasNextPage endCursor }}
+    pageInfo {{ hasPreviousPage startCursor }}
   }}
 }}
 {_TICKET}

@@ -11,10 +11,10 @@ from ralph.adapters.sources.linear_api import LINEAR
 from ralph.adapters.sources.linear_comment import is_ours
 from ralph.adapters.sources.remarks import bound_remarks
 from ralph.adapters.sources.titles import LONGEST_UNTRUSTED, visible_title
-from ralph.domain.tasks.task import DEFAULT_PRIORITY
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.claim import PREFIX
+from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket import Remark, Ticket
 from ralph.domain.tickets.ticket_text import read_text
 
@@ -35,7 +35,10 @@ def ticket_of(issue: Shape, comments: Sequence[Shape], *, unread: bool = False) 
     key = issue["identifier"].text
     if not is_key(key) or not issue["id"].text:
         raise garbled(wanted="an issue", service=LINEAR)
-    author = _name_of(issue["creator"])
+    author = (
+        _name_of(issue["creator"]) or _name_of(issue["externalUserCreator"]) or _name_of(issue["botActor"])
+    )
+    labels = labels_of(issue)
     if not _is_member(issue["creator"]) or _is_foreign(issue, "externalUserCreator"):
         return Ticket(
             key=key,
@@ -45,7 +48,7 @@ def ticket_of(issue: Shape, comments: Sequence[Shape], *, unread: bool = False) 
             author=author,
             is_trusted=False,
             is_open=is_open(issue),
-            labels=labels_of(issue),
+            labels=labels,
             left_out=(UNTRUSTED,),
             url=clean_line(issue["url"].text),
         )
@@ -60,12 +63,12 @@ def ticket_of(issue: Shape, comments: Sequence[Shape], *, unread: bool = False) 
         text=stated.text,
         author=author,
         is_open=is_open(issue),
-        labels=labels_of(issue),
+        labels=labels,
         remarks=remarks,
         left_out=(*stated.left_out, *_foreign_blockers(named), *unheard),
         criteria=stated.criteria,
         blockers=tuple(dict.fromkeys(filter(is_key, named))),
-        priority=_PRIORITIES.get(_whole(issue["priority"]), DEFAULT_PRIORITY),
+        priority=_PRIORITIES.get(_whole(issue["priority"])) or priority_of(labels),
         estimate=stated.estimate if (points := _amount(issue["estimate"])) is None else points,
         url=clean_line(issue["url"].text),
     )
@@ -108,12 +111,18 @@ def _is_foreign(said: Shape, outsider: str) -> bool:
     return said["botActor"].is_object or said[outsider].is_object
 
 
+def _is_program(comment: Shape) -> bool:
+    """And not a person who writes through one."""
+    is_bot = comment["botActor"].is_object and not comment["externalUser"].is_object
+    return is_bot or comment["user"]["app"].flag is True
+
+
 def _remarks(
     issue: str, comments: Sequence[Shape], *, unread: bool
 ) -> tuple[tuple[Remark, ...], tuple[str, ...]]:
     said = [one for one in comments if one["body"].text.strip() and not is_ours(one, issue)]
     said.sort(key=lambda one: (one["createdAt"].moment, one["id"].text))
-    programs = [one for one in said if one["botActor"].is_object or one["user"]["app"].flag is True]
+    programs = [one for one in said if _is_program(one)]
     trusted = [one for one in said if _is_member(one["user"]) and not _is_foreign(one, "externalUser")]
     others = len(said) - len(trusted) - len(programs)
     remarks, cut = bound_remarks([Remark(_name_of(one["user"]), one["body"].text) for one in trusted])

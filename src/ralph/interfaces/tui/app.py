@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
-import signal
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.worker import WorkerFailed
 
 from ralph.domain.views.board import Card
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import RunView, TreeRow
-from ralph.errors import RalphError, UsageError
+from ralph.errors import RalphError
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.details import CardDialog, IterationDialog
 from ralph.interfaces.tui.dialogs import HelpDialog
@@ -30,24 +24,17 @@ from ralph.interfaces.tui.logs import LogsDialog
 from ralph.interfaces.tui.main_screen import MainScreen
 from ralph.interfaces.tui.requests import Requests
 from ralph.interfaces.tui.table import Table
-from ralph.interfaces.tui.terminal_driver import TerminalDriver
+from ralph.interfaces.tui.terminal_app import TerminalApp, is_light, require_terminal, show
 from ralph.operations.runs.files import RunFiles
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch, open_feed, prompt_of
 
-DARK, LIGHT = "textual-dark", "textual-light"
 
-T = TypeVar("T")
-
-
-class RalphApp(Requests, App[object]):
+class RalphApp(Requests, TerminalApp):
     """``run_id`` None: the newest run, live ones first, until the user chooses another.
 
     ``has_home``: there are other projects to go back to; ``wants_home`` says that the user did.
     """
 
-    TITLE = "ralph"
-    CSS_PATH = "style.tcss"
-    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("s", "steer", "Steer"),
@@ -77,7 +64,7 @@ class RalphApp(Requests, App[object]):
         light: bool = False,
         has_home: bool = False,
     ) -> None:
-        super().__init__(driver_class=TerminalDriver)
+        super().__init__(light=light)
         self.wants_home = False
         self._has_home = has_home
         self.record = Watch(state_folder)
@@ -90,8 +77,6 @@ class RalphApp(Requests, App[object]):
         self._problem = ""
         self._must_look = True
         self._looking = asyncio.Lock()
-        self.animation_level = "none"  # the line may be slow, and motion distracts
-        self.theme = LIGHT if light else DARK
 
     def get_default_screen(self) -> MainScreen:
         return self.main
@@ -103,24 +88,12 @@ class RalphApp(Requests, App[object]):
     async def on_unmount(self) -> None:
         await self.record.close()
 
-    def _fatal_error(self) -> None:
-        """The command line reports our bugs; textual would print every local value, secrets too."""
-        self._close_messages_no_wait()
-
-    @property
-    def failure(self) -> Exception | None:
-        """The error that ended it, if one did."""
-        return failure_of(self)
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._has_home if action == "home" else super().check_action(action, parameters)
 
     def action_home(self) -> None:
         self.wants_home = True
         self.exit()
-
-    def action_theme(self) -> None:
-        self.theme = DARK if self.theme == LIGHT else LIGHT
 
     def action_help(self) -> None:
         self.push_screen(HelpDialog())
@@ -319,47 +292,3 @@ def open_ui(state_folder: Path, run_id: str | None = None) -> None:
     with open_feed(state_folder) as feed:
         feed.runs(limit=1)  # an error must be shown before the UI takes over the screen
     show(RalphApp(state_folder, run_id, light=is_light(os.environ)))
-
-
-def require_terminal() -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
-        message = "the terminal UI needs a terminal"
-        hint = "`ralph logs -f` and `ralph status --watch` work everywhere; `ralph web` too"
-        raise UsageError(message, hint=hint)
-
-
-def show(app: App[T]) -> T | None:
-    """Until it ends; gives its answer."""
-    for name in ("COLUMNS", "LINES"):  # textual would trust them even after a resize
-        os.environ.pop(name, None)
-    gc.enable()  # commands are short and do without; the UI may be open for days
-    with _end_on_signals(app):
-        answer = app.run()
-    if (error := failure_of(app)) is not None:
-        raise error
-    return answer
-
-
-def failure_of(app: App[Any]) -> Exception | None:
-    """The error that ended it, if one did."""
-    error = app._exception
-    inner = error.error if isinstance(error, WorkerFailed) else None
-    return inner if isinstance(inner, Exception) else error
-
-
-@contextmanager
-def _end_on_signals(app: App[Any]) -> Iterator[None]:
-    """Restore the terminal even when a signal ends the process."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, lambda *_: app.exit()) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def is_light(environ: Mapping[str, str]) -> bool:
-    """Many terminals give their colours in COLORFGBG, as ``15;0``; the last number is the background."""
-    background = environ.get("COLORFGBG", "").rpartition(";")[2]
-    return background in ("7", "15")

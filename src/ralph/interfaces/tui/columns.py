@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from textual.content import Content
 
@@ -12,10 +12,12 @@ from ralph.domain.text.figures import age, compact, duration, money
 from ralph.domain.views.board import Card
 from ralph.domain.views.decisions import UNDER_WAY, describe_iteration
 from ralph.domain.views.iterations import IterationView
+from ralph.domain.views.overview import ProjectSummary, Wait
 from ralph.domain.views.runs import TreeRow, branch
 from ralph.interfaces.tui.marks import (
     DIM,
     STATE_MARKS,
+    TONE_MARKS,
     TONE_STYLES,
     dim,
     line,
@@ -74,6 +76,53 @@ def _run_check(row: TreeRow) -> Content:
         return dim("-")
     mark, style = verdict_mark(check.verdict)
     return styled(f"{mark} {line(check_words(check.name))}", style)
+
+
+# --- several projects ---
+
+
+def wait_columns(names: Mapping[str, str], now: Now) -> Sequence[Column[Wait]]:
+    """``names``: of the projects, by their keys."""
+    return (
+        Column("waits for you", 24, _wait_state),
+        Column("project", 14, lambda wait: Content(line(names.get(wait.project, "")))),
+        Column("what", 0, lambda wait: Content(line(wait.title))),
+        Column("why", 40, lambda wait: dim(line(wait.reason)), rank=1),
+        Column("since", 8, lambda wait: dim(age(now() - wait.at) if wait.at else "-"), rank=2),
+    )
+
+
+def _wait_state(wait: Wait) -> Content:
+    return styled(f"{TONE_MARKS[wait.tone]} {line(wait.words)}", TONE_STYLES[wait.tone])
+
+
+def project_columns() -> Sequence[Column[ProjectSummary]]:
+    return (
+        Column("project", 24, lambda each: Content(line(each.look.name))),
+        Column("under way", 9, lambda each: _count(each.totals.live, "$text-success"), right=True),
+        Column("waiting", 7, lambda each: _count(each.waiting, "$text-warning"), right=True),
+        Column("ready", 5, lambda each: _count(each.ready), rank=1, right=True),
+        Column("spent", 9, lambda each: _project_cost(each), right=True),
+        Column("runs", 5, lambda each: _count(each.totals.runs), rank=2, right=True),
+        Column("where", 0, _project_place, rank=1),
+    )
+
+
+def _count(number: int, style: str = "") -> Content:
+    return styled(str(number), style) if number else dim("-")
+
+
+def _project_cost(each: ProjectSummary) -> Content:
+    totals = each.totals
+    if totals.cost_usd is None:
+        return dim("-")
+    return Content(("≥" if totals.is_partial else "") + money(totals.cost_usd))
+
+
+def _project_place(each: ProjectSummary) -> Content:
+    if each.look.problem:
+        return styled(line(each.look.problem), "$text-error")
+    return dim(line(each.look.place))
 
 
 # --- the plan ---

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ralph.operations.watch import Watch
 
-    _Base = App[object]
+    _Base = App[None]
 else:
     _Base = object
 

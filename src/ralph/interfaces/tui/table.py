@@ -69,6 +69,10 @@ class Table(ScrollView, Generic[T], can_focus=True):
         self._rows: Sequence[T] = ()
 
     @property
+    def has_rows(self) -> bool:
+        return bool(self._rows)
+
+    @property
     def current(self) -> T | None:
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 

@@ -1,4 +1,4 @@
-"""``ralph ui``: the runs of a project in the terminal, live; and ``--ui``, which opens it over a new run."""
+"""``ralph ui``: the runs of one project, or of several, in the terminal; and ``--ui``, which opens it over a new run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.interfaces.cli.options import project_dir_option, requires_extra, state_folder
+from ralph.errors import UsageError
+from ralph.interfaces.cli.options import project_dir_option, requires_extra
+from ralph.interfaces.cli.several_projects import chosen_projects, several_options
 
 if TYPE_CHECKING:
     from ralph.operations.runs.detach import DetachedRun
@@ -20,21 +22,36 @@ LAST_CHARS = 2_000
 HELP = """Watch and steer the runs here: the stream of what the agent does, tasks and stories by stage, iterations with
 their checks, cost and time. RUN is a run's name, its beginning or end, or `last`; by default the live run is shown.
 
+With several projects it begins with what waits for you in any of them, the projects with what they cost, and one board;
+`enter` opens a project, `0` goes back to all of them.
+
 Quitting leaves the runs running. `?` shows the keys.
 
 \b
 Examples:
   ralph ui
   ralph ui last
+  ralph ui --root shop --root ~/api
+  ralph ui --all
 """
 
 
 @click.command("ui", help=HELP)
 @click.argument("run", required=False)
+@several_options
 @project_dir_option
-def command(run: str | None, project_dir: Path | None) -> None:
+def command(run: str | None, roots: tuple[Path, ...], every: bool, project_dir: Path | None) -> None:
     open_ui = require_ui("the terminal UI")
-    folder = state_folder(project_dir)
+    projects = chosen_projects(project_dir, roots, every=every)
+    if len(projects) > 1:
+        if run is not None:
+            message = "RUN belongs to one project"
+            raise UsageError(message, hint="give one --root, or leave RUN out and open it there")
+        from ralph.interfaces.tui.projects_app import open_projects_ui
+
+        open_projects_ui(projects)
+        return
+    folder = projects[0].state_folder
     if run is not None:
         from ralph.operations.runs.read import require_record
 

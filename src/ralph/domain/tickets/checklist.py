@@ -1,0 +1,369 @@
+"""A Markdown file of checkboxes as tasks: spec-kit's and OpenSpec's ``tasks.md``, or any list that people tick off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from textwrap import dedent
+
+from ralph.domain.tasks.task import DEFAULT_PRIORITY
+from ralph.domain.text.reader import Problem
+from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.tickets.checklist_key import free_slug, is_dotted, is_spec_kit, split_id
+from ralph.domain.tickets.checklist_order import Place, order_items
+from ralph.domain.tickets.markdown_lines import Kind, Line, read_lines, width_of
+from ralph.domain.tickets.priority import priority_of
+from ralph.domain.tickets.ticket_text import read_text
+
+LARGEST_BYTES = 2_000_000
+MOST_ITEMS = 2_000
+LONGEST_TITLE = 500
+MOST_PROBLEMS = 20
+PHASE = 2
+"""The level of the headings that spec-kit and OpenSpec give to phases."""
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """``text``: what stands below it. ``has_own_check`` is False if its only criterion is its title.
+
+    ``group``: the heading that it stands under, and ``notes``: what stands there for all of its items, such as spec-kit's
+    "Independent Test". ``blockers``: keys of open items of this file.
+    """
+
+    line: int
+    key: str
+    title: str
+    is_ticked: bool
+    text: str = ""
+    criteria: tuple[str, ...] = ()
+    has_own_check: bool = False
+    group: str = ""
+    notes: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    priority: int = DEFAULT_PRIORITY
+    estimate: float | None = None
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checklist:
+    """Use the items only if there are no problems."""
+
+    items: tuple[Item, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class NotThere(LookupError):
+    """The item that was to be ticked has been removed or reworded, or appears twice by now."""
+
+
+def read_checklist(data: bytes) -> Checklist:
+    """All that a file says, or what is wrong with it and in which line."""
+    if len(data) > LARGEST_BYTES:
+        message = f"it is too large: {len(data):,} bytes, and ralph reads at most {LARGEST_BYTES:,}"
+        return Checklist(problems=(Problem((), message, "split it"),))
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = Problem((), "it is not UTF-8", "save it as UTF-8", f"line {line}")
+        return Checklist(problems=(problem,))
+    return read_items(text)
+
+
+def read_items(text: str) -> Checklist:
+    """The same, of a text."""
+    lines, _ = read_lines(_lines(text))
+    problems = [*_malformed(lines)]
+    drafts = _Drafts(problems=problems)
+    for line in lines:
+        drafts.take(line)
+    found = drafts.found
+    if not found and not problems:
+        problems.append(
+            Problem((), "there is no checkbox in it", "write each task as `- [ ] what is to be done`")
+        )
+    if len(found) > MOST_ITEMS:
+        message = f"it has {len(found):,} tasks, and ralph takes at most {MOST_ITEMS:,} of a file"
+        return Checklist(problems=(Problem((), message, "split it", f"line {found[MOST_ITEMS].line}"),))
+    in_phases = sum(is_spec_kit(one.key) or is_dotted(one.key) for one in found) * 2 > len(found)
+    _give_keys(found, problems)
+    items = _finish(found, problems, in_phases=in_phases)
+    if len(problems) > MOST_PROBLEMS:
+        more = Problem((), f"and {len(problems) - MOST_PROBLEMS} more of such problems")
+        problems[MOST_PROBLEMS:] = [more]
+    return Checklist(items=items, problems=tuple(problems))
+
+
+def tick(text: str, line: int, key: str) -> str:
+    """With the box of that item ticked, and every other character as it was. Raises NotThere.
+
+    ``line``: where it was last; if it has moved, it is found by its key.
+    """
+    return tick_all(text, {key: line})
+
+
+def tick_all(text: str, lines: dict[str, int]) -> str:
+    """The same for several items: by key, where they were last. All of them or none."""
+    read, _ = read_lines(_lines(text))
+    drafts = _Drafts()
+    for one in read:
+        drafts.take(one)
+    _give_keys(drafts.found, [])
+    by_key: dict[str, list[_Draft]] = {}
+    for draft in drafts.found:
+        by_key.setdefault(draft.key.lower(), []).append(draft)
+    whole = text.split("\n")
+    for key, number in lines.items():
+        found = by_key.get(key.lower(), [])
+        there = [draft for draft in found if draft.line == number] or found
+        if len(there) != 1:
+            what = "appears twice" if there else "is not there any more: it was removed or reworded"
+            raise NotThere(f"{key} {what}")
+        draft = there[0]
+        if not draft.is_ticked:
+            at = draft.box_at + (draft.line == 1 and text.startswith(_BOM))
+            row = whole[draft.line - 1]
+            whole[draft.line - 1] = f"{row[:at]}x{row[at + 1 :]}"
+    return "\n".join(whole)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.removeprefix(_BOM).split("\n")]
+
+
+# --- what is no box, and looks like one ---
+
+_LIKE_A_BOX = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*\[[ \t]{0,9}[xX~/-]?[ \t]{0,9}\](?![(\[:])")
+
+
+def _malformed(lines: Sequence[Line]) -> Iterator[Problem]:
+    for line in lines:
+        if line.kind not in (Kind.ITEM, Kind.TEXT) or line.box:
+            continue
+        if found := _LIKE_A_BOX.match(line.visible):
+            yield Problem(
+                (),
+                f"{found[0].strip()} is not a checkbox",
+                "write `- [ ] ` for an open task and `- [x] ` for a finished one, with these spaces",
+                f"line {line.number}",
+            )
+
+
+# --- which lines belong together ---
+
+_NOTE = re.compile(
+    r"\*\*(?P<label>Goal|Purpose|Independent Test|Checkpoint|Acceptance(?: Criteria)?)(?::\*\*|\*\*[ \t]*:)(?P<words>.*)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class _Group:
+    """A heading, and what stands below it for all items. ``phase``: which one it is, from 0."""
+
+    title: str = ""
+    phase: int = 0
+    notes: list[list[str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An item as it is read. ``words``: its lines, without the box; ``below``: what lies further in."""
+
+    line: int
+    level: int
+    indent: int
+    is_ticked: bool
+    box_at: int
+    words: list[str]
+    near: _Group
+    phase: _Group
+    key: str = ""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    below: list[str] = field(default_factory=list)
+
+    def contains(self, line: Line) -> bool:
+        match line.kind:
+            case Kind.BLANK:
+                return True
+            case Kind.ITEM | Kind.TEXT:
+                return line.level > self.level
+            case Kind.CODE | Kind.QUOTE:
+                return _indent(line.visible) > self.indent
+            case Kind.HEADING:
+                return False
+
+    def take(self, line: Line) -> None:
+        if line.kind is Kind.TEXT and line.joins and not self.below:
+            self.words.append(line.says)
+        elif line.box:  # whether the user has ticked it meanwhile is no other text
+            at = line.box_at
+            self.below.append(f"{line.visible[:at]} {line.visible[at + 1 :]}")
+        elif not line.is_emptied:
+            self.below.append(line.visible)
+
+
+@dataclass(slots=True)
+class _Drafts:
+    """``near``: the current heading of any level; ``phase``: the current one of the level of phases."""
+
+    problems: list[Problem] = field(default_factory=list)
+    found: list[_Draft] = field(default_factory=list)
+    near: _Group = field(default_factory=_Group)
+    phase: _Group = field(default_factory=_Group)
+    phases: int = 0
+    current: _Draft | None = None
+    note: list[str] | None = None
+
+    def take(self, line: Line) -> None:
+        if self.current and self.current.contains(line):
+            self.current.take(line)
+            return
+        self.current = None
+        if line.kind is Kind.HEADING:
+            self._take_heading(line)
+        elif line.kind is Kind.ITEM and line.box:
+            self._take_item(line)
+        elif line.kind is Kind.TEXT and line.joins and self.note is not None:
+            self.note.append(line.says)
+            return
+        elif line.kind is Kind.TEXT and (found := _NOTE.match(line.says)):
+            self.note = [f"{found['label']}: {found['words'].strip()}"]
+            self.near.notes.append(self.note)
+            if self.phase is not self.near:
+                self.phase.notes.append(self.note)
+            return
+        self.note = None
+
+    def _take_heading(self, line: Line) -> None:
+        self.near = _Group(_shorten(clean_line(line.says)), self.phases)
+        if line.level <= PHASE:
+            self.phases += 1
+            self.near.phase = self.phases
+            self.phase = self.near
+
+    def _take_item(self, line: Line) -> None:
+        named = split_id(line.says)
+        self.current = _Draft(
+            line=line.number,
+            level=line.level,
+            indent=_indent(line.visible),
+            is_ticked=line.box != " ",
+            box_at=line.box_at,
+            words=[named.title],
+            near=self.near,
+            phase=self.phase,
+            key=named.key,
+            tags=named.tags,
+        )
+        self.found.append(self.current)
+
+
+def _indent(visible: str) -> int:
+    return width_of(visible[: len(visible) - len(visible.lstrip(" \t"))])
+
+
+# --- what they are called ---
+
+
+def _give_keys(drafts: Sequence[_Draft], problems: list[Problem]) -> None:
+    """Ids first: what is named by its words makes way for them."""
+    taken: dict[str, _Draft] = {}
+    for draft in drafts:
+        draft.title = _shorten(clean_line(" ".join(" ".join(draft.words).split())))
+        if draft.key:
+            _refuse_twice(draft, taken, problems)
+    for draft in drafts:
+        if not draft.key and draft.title:
+            draft.key = free_slug(draft.title, draft.near.title, taken)
+            _refuse_twice(draft, taken, problems)
+        if not draft.title:
+            what = f"{draft.key} says nothing" if draft.key else "a checkbox without words"
+            draft.key = draft.key or f"line-{draft.line}"
+            problems.append(Problem((), what, "write what is to be done, or remove it", f"line {draft.line}"))
+
+
+def _refuse_twice(draft: _Draft, taken: dict[str, _Draft], problems: list[Problem]) -> None:
+    first = taken.setdefault(draft.key.lower(), draft)
+    if first is draft:
+        return
+    what = draft.key if draft.key == first.key and draft.title != first.title else f"“{draft.title[:60]}”"
+    problems.append(
+        Problem(
+            (),
+            f"{what} appears twice: in line {first.line} and in line {draft.line}",
+            "give each task an id or words of its own",
+            f"line {draft.line}",
+        )
+    )
+
+
+# --- what they say ---
+
+_CHECKS_ITSELF = re.compile(
+    r"\b(?:verif(?:y|ies|ied)|(?:check|ensure|confirm|prove)s?\s+that)\b", re.IGNORECASE
+)
+_PRIORITY = re.compile(r"\(\s*priority\s*:?\s*(\w{1,20})\s*\)", re.IGNORECASE)
+
+
+def _finish(drafts: Sequence[_Draft], problems: list[Problem], *, in_phases: bool) -> tuple[Item, ...]:
+    places = [
+        Place(
+            key=draft.key,
+            line=draft.line,
+            is_ticked=draft.is_ticked,
+            phase=draft.phase.phase,
+            is_parallel="P" in draft.tags,
+            words=" ".join((draft.title, *draft.below)),
+        )
+        for draft in drafts
+    ]
+    order = order_items(places, in_phases=in_phases)
+    problems += order.problems
+    return tuple(
+        _item(draft, order.blockers.get(draft.key, ()), draft.phase if in_phases else draft.near)
+        for draft in drafts
+    )
+
+
+def _item(draft: _Draft, blockers: tuple[str, ...], group: _Group) -> Item:
+    stated = read_text(dedent("\n".join(draft.below)))
+    criteria = stated.criteria or _bullets(draft.below)
+    priority = _PRIORITY.search(group.title)
+    return Item(
+        line=draft.line,
+        key=draft.key,
+        title=draft.title,
+        is_ticked=draft.is_ticked,
+        text=stated.text,
+        criteria=criteria or (draft.title,),
+        has_own_check=bool(criteria) or _CHECKS_ITSELF.search(draft.title) is not None,
+        group=group.title,
+        notes=tuple(_shorten(clean_line(" ".join(note))) for note in group.notes),
+        blockers=blockers,
+        priority=priority_of([priority[1]]) if priority else DEFAULT_PRIORITY,
+        estimate=stated.estimate,
+        left_out=stated.left_out,
+    )
+
+
+def _bullets(below: Sequence[str]) -> tuple[str, ...]:
+    """Without boxes, the points below an item say when it is done."""
+    return (
+        read_text("\n".join(("# Done when", "", dedent("\n".join(below))))).criteria
+        if _has_points(below)
+        else ()
+    )
+
+
+def _has_points(below: Sequence[str]) -> bool:
+    return any(line.kind is Kind.ITEM for line in read_lines([clean(one) for one in below])[0])
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1].rstrip()}…"

@@ -1,0 +1,107 @@
+"""What an item of a checklist is called: by the id that it begins with, or by its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from ralph.domain.tasks.entry import LONGEST
+
+LONGEST_SLUG = 40
+_PRINT = 6
+
+# An id stands alone (T001, 1.2) or is set off from the words ([ENG-4], **TASK-1**:, 3.): "S3 upload" begins with none.
+_ID = re.compile(
+    r"(?P<open>[*_`\[]{0,4})"
+    r"(?P<id>T(?:\d{2,6}[a-z]?|X{2,4})|\d{1,4}(?:\.\d{1,4}){1,5}|[A-Za-z]{1,10}-?\d{1,6}(?:\.\d{1,4}){0,4}|\d{1,4})"
+    r"(?P<close>[*_`\]]{0,4}[.):]?[*_`\]]{0,4})(?:[ \t]+(?P<dash>[-–—]+[ \t]+)?|$)"  # noqa: RUF001
+)
+_ALONE = re.compile(r"T(?:\d{2,6}[a-z]?|X{2,4})|\d{1,4}(?:\.\d{1,4}){1,5}")
+_TAG = re.compile(r"\[([A-Za-z]{1,10}\d{0,4})\][ \t]*")
+_SPEC_KIT = re.compile(r"T(?:\d{2,6}[a-z]?|X{2,4})")
+_DOTTED = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """``key`` is empty if the item has no id. ``tags``: what spec-kit writes behind it, ``P`` and the story."""
+
+    key: str
+    title: str
+    tags: tuple[str, ...] = ()
+
+
+def split_id(words: str) -> Named:
+    """``T012 [P] [US1] Create the model`` → T012, with its tags, and what is to be done."""
+    found = _ID.match(words)
+    if not found:
+        return Named("", words)
+    key = found["id"]
+    is_set_off = found["close"] or found["dash"]
+    if not (_ALONE.fullmatch(key) or is_set_off):
+        return Named("", words)
+    if found["open"] and not found["close"]:
+        return Named("", words)
+    rest = words[found.end() :]
+    tags: list[str] = []
+    while is_spec_kit(key) and (tag := _TAG.match(rest)):
+        tags.append(tag[1].upper())
+        rest = rest[tag.end() :]
+    return Named(key, rest.strip(), tuple(tags))
+
+
+def is_spec_kit(key: str) -> bool:
+    return _SPEC_KIT.fullmatch(key) is not None
+
+
+def is_dotted(key: str) -> bool:
+    return _DOTTED.fullmatch(key) is not None
+
+
+def shape_of(key: str) -> str:
+    """What ids of one kind have in common: their letters, or that they are numbers with dots. Empty: it is no id."""
+    if is_dotted(key):
+        return "."
+    found = re.fullmatch(r"([A-Za-z]{1,10}-?)\d{1,6}[a-z]?(?:\.\d{1,4}){0,4}", key)
+    return found[1].lower() if found else ""
+
+
+def slug_of(title: str) -> str:
+    """Of its words, for an item without an id. One that does not fit ends with a print of all of them."""
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    if not slug:
+        return f"task-{print_of(title)}"
+    if len(slug) <= LONGEST_SLUG:
+        return slug
+    return f"{slug[:LONGEST_SLUG].rpartition('-')[0] or slug[:LONGEST_SLUG]}-{print_of(title)}"
+
+
+def free_slug(title: str, group: str, taken: Mapping[str, object]) -> str:
+    """One that no other item has. Never counted up: which is the second may change whenever the file is edited."""
+    slug = slug_of(title)
+    if slug.lower() not in taken:
+        return slug
+    return f"{slug}-{print_of(f'{group}/{title}')}"
+
+
+def print_of(text: str) -> str:
+    return sha256(text.encode(errors="replace")).hexdigest()[:_PRINT]
+
+
+def task_id_of(stem: str, key: str) -> str:
+    """The id of the task of an item in the file or folder ``stem``."""
+    stem = _clean(stem) or "tasks"
+    key = _clean(key) or print_of(key)
+    if len(stem) + 1 + len(key) <= LONGEST:
+        return f"{stem}-{key}"
+    whole = print_of(f"{stem}-{key}")
+    key = key[: LONGEST // 2].rstrip(".-_")
+    room = LONGEST - len(key) - len(whole) - 2
+    return f"{stem[:room].rstrip('.-_')}-{key}-{whole}"
+
+
+def _clean(part: str) -> str:
+    """A branch is named after it, too."""
+    return re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9._-]+", "-", part)).strip(".-_").removesuffix(".lock")
