@@ -30,6 +30,7 @@ from ralph.errors import ServiceAway, ServiceRefused
 from .conftest import CACHE
 from .memory_source import MemorySource
 from .world.forge import Forge, login_of, open_forge
+from .world.linear import LinearWorld, open_linear_world
 
 T = TypeVar("T")
 LABEL = "ralph"
@@ -206,9 +207,16 @@ def open_memory_side(folder: Path) -> Iterator[Side]:
     yield Side(memory, memory, lambda: memory, open_outside)
 
 
+@contextmanager
+def open_linear_side(folder: Path) -> Iterator[Side]:
+    with open_linear_world(CACHE, folder) as linear:
+        yield Side(LinearWorld(linear), linear.open(), linear.open, lambda: linear.open(user="stranger"))
+
+
 SIDES: Mapping[str, Callable[[Path], AbstractContextManager[Side]]] = {
     "github by gh": lambda folder: open_github_side(by_gh, folder),
     "github by https": lambda folder: open_github_side(by_https, folder),
+    "linear": open_linear_side,
     "memory": open_memory_side,
 }
 

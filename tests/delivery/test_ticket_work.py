@@ -44,7 +44,7 @@ def test_a_labelled_issue_becomes_a_merged_branch_and_a_comment_with_the_receipt
     (comment,) = forge.comments(number)
     assert "exit code 0" in comment["body"]
     assert pull["head"]["sha"][:12] in comment["body"]
-    assert pull["html_url"] in comment["body"]
+    assert f"/owner1/demo/pull/{pull['number']} is merged into `main`." in comment["body"]
     assert "1 session" in comment["body"]
     assert statuses(project) == {f"demo-{number}": "done"}
 

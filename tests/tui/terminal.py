@@ -73,8 +73,8 @@ class Terminal:
 
 
 @contextmanager
-def terminal(root: Path, *arguments: str, width: int = 100, height: int = 30) -> Iterator[Terminal]:
-    """``ralph ui`` in it; what it says at its end, and its exit code, stay on the screen."""
+def terminal(root: Path | None, *arguments: str, width: int = 100, height: int = 30) -> Iterator[Terminal]:
+    """``ralph ui`` in it; what it says at its end, and its exit code, stay on the screen. None: ``arguments`` say where."""
     if shutil.which("tmux") is None:
         pytest.skip("needs tmux")
     environment = {
@@ -88,7 +88,8 @@ def terminal(root: Path, *arguments: str, width: int = 100, height: int = 30) ->
     with tempfile.TemporaryDirectory(prefix="ralph-") as folder:
         opened = Terminal(Path(folder) / "tmux", environment)
         script = Path(folder) / "start.sh"
-        words = [sys.executable, "-m", "ralph", "ui", "--project-dir", str(root), *arguments]
+        place = () if root is None else ("--project-dir", str(root))
+        words = [sys.executable, "-m", "ralph", "ui", *place, *arguments]
         quoted = " ".join(f"'{word}'" for word in words)
         # The session waits for a key at the end, to keep the last words readable.
         script.write_text(f"{quoted}\necho ended with $?\nread _\n")

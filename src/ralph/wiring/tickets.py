@@ -111,8 +111,9 @@ def holder_of(memory: TicketStore) -> str:
     return memory.holder(make)
 
 
-async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool) -> Supply:
-    """``source``: to take tickets from; empty: only those that are tasks already are claimed and told.
+async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, base: str) -> Supply:
+    """``source``: to take tickets from; empty: only those that are tasks already are claimed and told. ``base``: what
+    pull requests are for.
 
     Takes in what is there now. Raises RalphError if that cannot be had.
     """
@@ -149,7 +150,7 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool) -> 
             memory=memory,
             open_source=opened,
             receipt=lambda task, known: receipt_of(kit, task, known),
-            landing=lambda task, known: landing_of(kit, task, known),
+            landing=lambda task, known: landing_of(kit, task, known, base),
             holder=holder,
             close=settings.close,
         ),
@@ -188,12 +189,12 @@ def receipt_of(kit: Kit, task: Task, known: KnownTicket) -> Receipt:
     )
 
 
-def landing_of(kit: Kit, task: Task, known: KnownTicket) -> Landing:
+def landing_of(kit: Kit, task: Task, known: KnownTicket, base: str) -> Landing:
     from ralph.domain.tasks.task import TaskStatus
     from ralph.domain.tickets.told import Landing
     from ralph.wiring.delivery import memory_of
 
     delivered = memory_of(kit, task.branch).load()
     pull = (delivered.url or f"#{delivered.number}") if delivered.number else ""
-    target = (task.base or kit.launch.settings.pull_request.base) if pull else known.target
+    target = (task.base or base) if pull else known.target
     return Landing(target=target, pull=pull, is_merged=task.status is TaskStatus.DONE)

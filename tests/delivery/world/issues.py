@@ -87,8 +87,8 @@ class Issues:
     def _list(self, request: Request) -> Answer:
         """https://docs.github.com/rest/issues/issues#list-repository-issues: every pull request is an issue, with the key
         ``pull_request``. emulate leaves them out. Labels are compared without regard to case."""
-        if request.user is None and self.state.is_private:
-            return failure(404, "Not Found")
+        if self._emulator.call("GET", f"{self._prefix}/issues?per_page=1").status != 200:
+            return failure(410, "Issues are disabled for this repo")
         state = request.option("state", "open")
         found = [self._shown(issue) for issue in self._everything("issues") if not self._is_gone(issue)]
         found += [_as_issue(pull) for pull in self._everything("pulls")]

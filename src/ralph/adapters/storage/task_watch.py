@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from ralph.adapters.storage.database import path_of, store_errors, transaction
-from ralph.adapters.storage.task_rows import CHANGEABLE, CHANGEABLE_PLACES, row_of
-from ralph.adapters.storage.tasks import EVENT, INSERT, TaskStore
+from ralph.adapters.storage.task_rows import CHANGEABLE, CHANGEABLE_PLACES, Row, row_of, task_of
+from ralph.adapters.storage.tasks import EVENT, INSERT, SELECT, TaskStore
 from ralph.domain.tasks.history import TaskEvent
 from ralph.domain.tasks.outside_changes import OutsideChange, outside_changes
 from ralph.domain.tasks.task import Task
@@ -29,20 +29,27 @@ class TaskWatch:
     database: sqlite3.Connection
     warn: Callable[[str], None]
     now: Callable[[], float]
-    _known: dict[str, Task] | None = field(default=None, init=False)
+    # As rows: of thousands of tasks hardly one has changed, and reading it takes longer than comparing it.
+    _known: dict[str, Row] | None = field(default=None, init=False)
     _seen: tuple[int, int] = field(default=(0, 0), init=False)  # the newest event and removal
+    _version: tuple[int, int] = field(default=(-1, -1), init=False)
 
     def look(self, own: Collection[str]) -> Sequence[str]:
         """Put back what was written around ralph; gives what the user should know at the end. ``own``: worked on here."""
-        with store_errors(path_of(self.database)), transaction(self.database):
-            found = {task.id: task for task in self.store.list()}
-            changes = self._changes(found, own) if self._known is not None else []
-            for change in changes:
-                if (task := change.put_back) is not None:
-                    self._put_back(task, is_there=task.id in found)
-                    found[task.id] = task
-            self._known = found
-            self._seen = self.database.execute(LAST).fetchone()
+        with store_errors(path_of(self.database)):
+            if self._version == (version := self._current_version()):
+                return []
+            with transaction(self.database):
+                found: dict[str, Row] = {row[0]: row for row in self.database.execute(SELECT)}
+                changes = self._changes(self._known, found, own) if self._known is not None else []
+                for change in changes:
+                    if (task := change.put_back) is not None:
+                        self._put_back(task, is_there=task.id in found)
+                        found[task.id] = row_of(task)
+                self._known = found
+                self._seen = self.database.execute(LAST).fetchone()
+            # What is written from here on, by whomever, is another version.
+            self._version = version if not changes else (-1, -1)
         for change in changes:
             self.warn(change.told)
         return [change.told for change in changes if change.is_grave]
@@ -51,9 +58,20 @@ class TaskWatch:
         """The work on it has ended: from now on nobody but the user changes it."""
         task = self.store.find(task_id)
         if self._known is not None and task is not None:
-            self._known[task.id] = task
+            self._known[task.id] = row_of(task)
 
-    def _changes(self, found: dict[str, Task], own: Collection[str]) -> list[OutsideChange]:
+    def _current_version(self) -> tuple[int, int]:
+        """Differs whenever another connection has written to the record, or this one."""
+        (others,) = self.database.execute("PRAGMA data_version").fetchone()
+        return int(others), self.database.total_changes
+
+    def _changes(
+        self, known: dict[str, Row], found: dict[str, Row], own: Collection[str]
+    ) -> list[OutsideChange]:
+        before = {name: task_of(row) for name, row in known.items() if found.get(name) != row}
+        if not before:
+            return []
+        after = {name: task_of(found[name]) for name in before if name in found}
         events, removals = self._seen
         traces = {
             str(name): TaskEvent(kind, text, at)
@@ -61,7 +79,7 @@ class TaskWatch:
             if kind != UNDONE
         }
         removed = {str(name) for (name,) in self.database.execute(REMOVED_SINCE, (removals,))}
-        return list(outside_changes(self._known or {}, found, traces=traces, removed=removed, own=own))
+        return list(outside_changes(before, after, traces=traces, removed=removed, own=own))
 
     def _put_back(self, task: Task, *, is_there: bool) -> None:
         if is_there:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
 
 from ralph.domain.tasks.task import DEFAULT_PRIORITY
 from ralph.domain.text.reader import Problem
-from ralph.domain.text.safe_text import clean, clean_line
-from ralph.domain.tickets.checklist_key import free_slug, is_dotted, is_spec_kit, split_id
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.tickets.checklist_key import full_slug, is_dotted, is_spec_kit, slug_of, split_id
 from ralph.domain.tickets.checklist_order import Place, order_items
 from ralph.domain.tickets.markdown_lines import Kind, Line, read_lines, width_of
 from ralph.domain.tickets.priority import priority_of
@@ -19,6 +20,8 @@ from ralph.domain.tickets.ticket_text import read_text
 LARGEST_BYTES = 2_000_000
 MOST_ITEMS = 2_000
 LONGEST_TITLE = 500
+LONGEST_WORDS = 2_000
+"""In which an item may name those that it waits for."""
 MOST_PROBLEMS = 20
 PHASE = 2
 """The level of the headings that spec-kit and OpenSpec give to phases."""
@@ -29,7 +32,8 @@ _BOM = "\ufeff"
 class Item:
     """``text``: what stands below it. ``has_own_check`` is False if its only criterion is its title.
 
-    ``group``: the heading that it stands under, and ``notes``: what stands there for all of its items, such as spec-kit's
+    ``full_key``: another name, which stays the same whatever other items there are; empty: ``key`` does, because it is an
+    id. ``group``: the heading that it stands under, and ``notes``: what stands there for all of its items, such as spec-kit's
     "Independent Test". ``blockers``: keys of open items of this file.
     """
 
@@ -37,6 +41,7 @@ class Item:
     key: str
     title: str
     is_ticked: bool
+    full_key: str = ""
     text: str = ""
     criteria: tuple[str, ...] = ()
     has_own_check: bool = False
@@ -50,14 +55,21 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checklist:
-    """Use the items only if there are no problems."""
+    """No items if there are problems. ``is_done``: all of its boxes are ticked. ``has_boxes``: or what is meant as such."""
 
     items: tuple[Item, ...] = ()
     problems: tuple[Problem, ...] = ()
+    is_done: bool = False
+    has_boxes: bool = True
+
+    def find(self, key: str) -> Item | None:
+        """By either of its names."""
+        wanted = key.lower()
+        return next((one for one in self.items if wanted and wanted in (one.key.lower(), one.full_key)), None)
 
 
 class NotThere(LookupError):
-    """The item that was to be ticked has been removed or reworded, or appears twice by now."""
+    """The item that was to be ticked has been removed or renamed, or appears twice by now."""
 
 
 def read_checklist(data: bytes) -> Checklist:
@@ -78,57 +90,61 @@ def read_items(text: str) -> Checklist:
     """The same, of a text."""
     lines, _ = read_lines(_lines(text))
     problems = [*_malformed(lines)]
-    drafts = _Drafts(problems=problems)
+    drafts = _Drafts()
     for line in lines:
         drafts.take(line)
     found = drafts.found
     if not found and not problems:
-        problems.append(
-            Problem((), "there is no checkbox in it", "write each task as `- [ ] what is to be done`")
-        )
+        missing = Problem((), "there is no checkbox in it", "write each task as `- [ ] what is to be done`")
+        return Checklist(problems=(missing,), has_boxes=False)
+    is_done = not problems and all(one.is_ticked for one in found)
     if len(found) > MOST_ITEMS:
         message = f"it has {len(found):,} tasks, and ralph takes at most {MOST_ITEMS:,} of a file"
         return Checklist(problems=(Problem((), message, "split it", f"line {found[MOST_ITEMS].line}"),))
     in_phases = sum(is_spec_kit(one.key) or is_dotted(one.key) for one in found) * 2 > len(found)
     _give_keys(found, problems)
-    items = _finish(found, problems, in_phases=in_phases)
+    items = () if problems else _finish(found, problems, in_phases=in_phases)
     if len(problems) > MOST_PROBLEMS:
         more = Problem((), f"and {len(problems) - MOST_PROBLEMS} more of such problems")
         problems[MOST_PROBLEMS:] = [more]
-    return Checklist(items=items, problems=tuple(problems))
+    return Checklist(items=() if problems else items, problems=tuple(problems), is_done=is_done)
 
 
 def tick(text: str, line: int, key: str) -> str:
     """With the box of that item ticked, and every other character as it was. Raises NotThere.
 
-    ``line``: where it was last; if it has moved, it is found by its key.
+    ``line``: where it was last, 0: unknown; if it has moved, it is found by its key.
     """
-    return tick_all(text, {key: line})
+    ticked, missing = tick_all(text, {key: line})
+    if missing:
+        message = f"{key} is not there any more: its task was removed, renamed or written twice"
+        raise NotThere(message)
+    return ticked
 
 
-def tick_all(text: str, lines: dict[str, int]) -> str:
-    """The same for several items: by key, where they were last. All of them or none."""
+def tick_all(text: str, lines: Mapping[str, int]) -> tuple[str, tuple[str, ...]]:
+    """The same for several items, by key, and the keys of those that are not there."""
     read, _ = read_lines(_lines(text))
     drafts = _Drafts()
     for one in read:
         drafts.take(one)
     _give_keys(drafts.found, [])
-    by_key: dict[str, list[_Draft]] = {}
+    by_name: dict[str, list[_Draft]] = {}
     for draft in drafts.found:
-        by_key.setdefault(draft.key.lower(), []).append(draft)
+        for name in {draft.key.lower(), draft.full} - {""}:
+            by_name.setdefault(name, []).append(draft)
     whole = text.split("\n")
-    for key, number in lines.items():
-        found = by_key.get(key.lower(), [])
-        there = [draft for draft in found if draft.line == number] or found
+    missing: list[str] = []
+    for key, line in lines.items():
+        found = by_name.get(key.lower(), [])
+        there = [draft for draft in found if draft.line == line] or found
         if len(there) != 1:
-            what = "appears twice" if there else "is not there any more: it was removed or reworded"
-            raise NotThere(f"{key} {what}")
-        draft = there[0]
-        if not draft.is_ticked:
-            at = draft.box_at + (draft.line == 1 and text.startswith(_BOM))
-            row = whole[draft.line - 1]
-            whole[draft.line - 1] = f"{row[:at]}x{row[at + 1 :]}"
-    return "\n".join(whole)
+            missing.append(key)
+        elif not there[0].is_ticked:
+            number = there[0].line - 1
+            at = there[0].box_at + (number == 0 and text.startswith(_BOM))
+            whole[number] = f"{whole[number][:at]}x{whole[number][at + 1 :]}"
+    return "\n".join(whole), tuple(missing)
 
 
 def _lines(text: str) -> list[str]:
@@ -183,6 +199,7 @@ class _Draft:
     near: _Group
     phase: _Group
     key: str = ""
+    full: str = ""
     title: str = ""
     tags: tuple[str, ...] = ()
     below: list[str] = field(default_factory=list)
@@ -212,7 +229,6 @@ class _Draft:
 class _Drafts:
     """``near``: the current heading of any level; ``phase``: the current one of the level of phases."""
 
-    problems: list[Problem] = field(default_factory=list)
     found: list[_Draft] = field(default_factory=list)
     near: _Group = field(default_factory=_Group)
     phase: _Group = field(default_factory=_Group)
@@ -272,35 +288,30 @@ def _indent(visible: str) -> int:
 
 
 def _give_keys(drafts: Sequence[_Draft], problems: list[Problem]) -> None:
-    """Ids first: what is named by its words makes way for them."""
-    taken: dict[str, _Draft] = {}
+    """An item is called by its id, or by its words; by its heading, too, if others would be called the same."""
     for draft in drafts:
         draft.title = _shorten(clean_line(" ".join(" ".join(draft.words).split())))
-        if draft.key:
-            _refuse_twice(draft, taken, problems)
-    for draft in drafts:
-        if not draft.key and draft.title:
-            draft.key = free_slug(draft.title, draft.near.title, taken)
-            _refuse_twice(draft, taken, problems)
+    short = [(draft.key or slug_of(draft.title)).lower() for draft in drafts]
+    count = Counter(short)
+    taken: dict[str, _Draft] = {}
+    for draft, name in zip(drafts, short, strict=True):
+        has_id = bool(draft.key)
         if not draft.title:
-            what = f"{draft.key} says nothing" if draft.key else "a checkbox without words"
+            what = f"{draft.key} says nothing" if has_id else "this checkbox says nothing"
             draft.key = draft.key or f"line-{draft.line}"
             problems.append(Problem((), what, "write what is to be done, or remove it", f"line {draft.line}"))
+            continue
+        if not has_id:
+            draft.full = full_slug(draft.title, draft.near.title)
+            draft.key = name if count[name] == 1 else draft.full
+        first = taken.setdefault(draft.key.lower(), draft)
+        if first is not draft:
+            problems.append(_twice(draft.key if has_id else f"“{draft.title[:60]}”", first, draft))
 
 
-def _refuse_twice(draft: _Draft, taken: dict[str, _Draft], problems: list[Problem]) -> None:
-    first = taken.setdefault(draft.key.lower(), draft)
-    if first is draft:
-        return
-    what = draft.key if draft.key == first.key and draft.title != first.title else f"“{draft.title[:60]}”"
-    problems.append(
-        Problem(
-            (),
-            f"{what} appears twice: in line {first.line} and in line {draft.line}",
-            "give each task an id or words of its own",
-            f"line {draft.line}",
-        )
-    )
+def _twice(what: str, first: _Draft, second: _Draft) -> Problem:
+    message = f"{what} appears twice: in line {first.line} and in line {second.line}"
+    return Problem((), message, "give each task an id or words of its own", f"line {second.line}")
 
 
 # --- what they say ---
@@ -308,6 +319,7 @@ def _refuse_twice(draft: _Draft, taken: dict[str, _Draft], problems: list[Proble
 _CHECKS_ITSELF = re.compile(
     r"\b(?:verif(?:y|ies|ied)|(?:check|ensure|confirm|prove)s?\s+that)\b", re.IGNORECASE
 )
+_POINTER = re.compile(r"[*_]*(?:requirements?|refs?|references?|see)\b[*_]*:", re.IGNORECASE)
 _PRIORITY = re.compile(r"\(\s*priority\s*:?\s*(\w{1,20})\s*\)", re.IGNORECASE)
 
 
@@ -319,7 +331,7 @@ def _finish(drafts: Sequence[_Draft], problems: list[Problem], *, in_phases: boo
             is_ticked=draft.is_ticked,
             phase=draft.phase.phase,
             is_parallel="P" in draft.tags,
-            words=" ".join((draft.title, *draft.below)),
+            words=" ".join((draft.title, *draft.below))[:LONGEST_WORDS],
         )
         for draft in drafts
     ]
@@ -340,6 +352,7 @@ def _item(draft: _Draft, blockers: tuple[str, ...], group: _Group) -> Item:
         key=draft.key,
         title=draft.title,
         is_ticked=draft.is_ticked,
+        full_key=draft.full,
         text=stated.text,
         criteria=criteria or (draft.title,),
         has_own_check=bool(criteria) or _CHECKS_ITSELF.search(draft.title) is not None,
@@ -354,15 +367,10 @@ def _item(draft: _Draft, blockers: tuple[str, ...], group: _Group) -> Item:
 
 def _bullets(below: Sequence[str]) -> tuple[str, ...]:
     """Without boxes, the points below an item say when it is done."""
-    return (
-        read_text("\n".join(("# Done when", "", dedent("\n".join(below))))).criteria
-        if _has_points(below)
-        else ()
-    )
-
-
-def _has_points(below: Sequence[str]) -> bool:
-    return any(line.kind is Kind.ITEM for line in read_lines([clean(one) for one in below])[0])
+    if not any(line.kind is Kind.ITEM for line in read_lines(below)[0]):
+        return ()
+    points = read_text("\n".join(("# Done when", "", dedent("\n".join(below))))).criteria
+    return tuple(point for point in points if not _POINTER.match(point))
 
 
 def _shorten(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -78,12 +77,9 @@ def slug_of(title: str) -> str:
     return f"{slug[:LONGEST_SLUG].rpartition('-')[0] or slug[:LONGEST_SLUG]}-{print_of(title)}"
 
 
-def free_slug(title: str, group: str, taken: Mapping[str, object]) -> str:
-    """One that no other item has. Never counted up: which is the second may change whenever the file is edited."""
-    slug = slug_of(title)
-    if slug.lower() not in taken:
-        return slug
-    return f"{slug}-{print_of(f'{group}/{title}')}"
+def full_slug(title: str, group: str) -> str:
+    """For items whose words make the same slug. Never counted up: that one would be another when the first is removed."""
+    return f"{slug_of(title)}-{print_of(f'{group}/{title.lower()}')}"
 
 
 def print_of(text: str) -> str:

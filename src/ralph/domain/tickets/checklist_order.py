@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 
 from ralph.domain.tasks.circles import find_circles
 from ralph.domain.text.reader import Problem
@@ -19,11 +20,14 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _ONE = re.compile(
-    rf"(?P<range>[-–—]\s{{0,3}}|\b(?:to|through)\s{{1,3}})?[*_`\[]{{0,3}}(?P<key>{_KEY})", re.IGNORECASE
-)  # noqa: RUF001
+    rf"(?P<range>[-–—]\s{{0,3}}|\b(?:to|through)\s{{1,3}})?[*_`\[]{{0,3}}(?P<key>{_KEY})",  # noqa: RUF001
+    re.IGNORECASE,
+)
 _STRICT = ("depends", "blocked")
 _DIGITS = re.compile(r"\d+")
 MOST_SHOWN = 6
+MOST_NAMED = 500
+"""More than these an item does not wait for by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ def order_items(places: Sequence[Place], *, in_phases: bool) -> Order:
     Nothing is said twice: whoever waits for the last step waits for all before. What is ticked holds up nobody.
     """
     order = Order()
-    keys = {place.key.lower(): place for place in places}
+    keys = _Keys(places)
     open_ones = [place for place in places if not place.is_ticked]
     named = {place.key: _named_by(place, keys, order.problems) for place in open_ones}
     if in_phases:
@@ -91,38 +95,50 @@ def _steps(open_ones: Iterable[Place]) -> Iterator[list[Place]]:
 # --- what they say themselves ---
 
 
-def _named_by(place: Place, keys: Mapping[str, Place], problems: list[Problem]) -> list[str]:
+class _Keys:
+    """The keys of a file, in any case; those of a kind in the order of their numbers."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self.by_key = {place.key.lower(): place for place in places}
+        self.by_shape: dict[str, list[tuple[list[int], str]]] = {}
+        for key in self.by_key:
+            if shape := shape_of(key):
+                self.by_shape.setdefault(shape, []).append((_numbers(key), key))
+        for numbered in self.by_shape.values():
+            numbered.sort()
+
+    def between(self, first: str, last: str) -> list[str]:
+        """``T003-T006``: those between, and the end."""
+        numbered = self.by_shape.get(shape_of(last), [])
+        low = bisect_right(numbered, _numbers(first), key=lambda one: one[0])
+        high = bisect_left(numbered, _numbers(last), key=lambda one: one[0])
+        return [key for _, key in numbered[low:high]] + [last]
+
+
+def _named_by(place: Place, keys: _Keys, problems: list[Problem]) -> list[str]:
     """The open ones that it names. What looks like the ids of this file, and is none of them, is a mistake."""
-    shapes = {shape_of(key) for key in keys} - {""}
     found: dict[str, None] = {}
-    for said in _NAMED.finditer(place.words):
+    for key, is_strict in islice(_mentions(place.words, keys), MOST_NAMED):
+        known = keys.by_key.get(key)
+        if known is not None and (is_strict or not key.isdigit()):
+            if not known.is_ticked:
+                found[known.key] = None
+        elif is_strict and shape_of(key) in keys.by_shape:
+            message = f"{place.key} depends on {key.upper()}, which is not in this file"
+            problems.append(Problem((), message, "correct the id, or remove it", f"line {place.line}"))
+    return list(found)
+
+
+def _mentions(words: str, keys: _Keys) -> Iterator[tuple[str, bool]]:
+    """In lower case, and whether the words can mean nothing else: "after 3 attempts" is no dependency."""
+    for said in _NAMED.finditer(words):
         is_strict = said["verb"].lower().startswith(_STRICT)
         last = ""
         for one in _ONE.finditer(said["keys"]):
             key = one["key"].lower()
-            ends_range = bool(one["range"]) and shape_of(key) == shape_of(last)
-            for other in _between(last, key, keys) if ends_range else [key]:
-                if (known := keys.get(other)) is not None:
-                    if not known.is_ticked:
-                        found[known.key] = None
-                elif is_strict and shape_of(other) in shapes:
-                    problems.append(
-                        Problem(
-                            (),
-                            f"{place.key} depends on {one['key']}, which is not in this file",
-                            "correct the id, or remove it",
-                            f"line {place.line}",
-                        )
-                    )
+            is_range = bool(one["range"]) and shape_of(key) != "" and shape_of(key) == shape_of(last)
+            yield from ((other, is_strict) for other in (keys.between(last, key) if is_range else [key]))
             last = key
-    return list(found)
-
-
-def _between(first: str, last: str, keys: Mapping[str, Place]) -> list[str]:
-    """``T003-T006``: those that there are, and the end of the range, which must be there."""
-    low, high = _numbers(first), _numbers(last)
-    shape = shape_of(last)
-    return [key for key in keys if shape_of(key) == shape and low < _numbers(key) < high] + [last]
 
 
 def _numbers(key: str) -> list[int]:

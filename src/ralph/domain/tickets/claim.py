@@ -20,19 +20,24 @@ LONGEST = 40
 def holder_name(host: str, chance: str) -> str:
     """Of one project on one machine. ``chance``: a few random letters, for machines with the same name."""
     name = re.sub(r"[^a-z0-9]+", "-", host.partition(".")[0].lower()).strip("-")
-    return f"{name[: LONGEST - len(chance) - 1] or 'machine'}-{chance}"
+    return f"{name[: LONGEST - len(chance) - 1].rstrip('-') or 'machine'}-{chance}"
 
 
 def label_of(holder: str) -> str:
     return f"{PREFIX}{holder}"
 
 
+def is_done(label: str) -> bool:
+    """Trackers do not tell labels apart by case, and keep the spelling of whoever made one first."""
+    return label.lower() == DONE
+
+
 def holders(labels: Sequence[str]) -> tuple[str, ...]:
     """The machines whose names are on a ticket."""
-    names = (label.removeprefix(PREFIX) for label in labels if label.startswith(PREFIX) and label != DONE)
-    return tuple(dict.fromkeys(filter(None, names)))
+    marked = (label for label in labels if label[: len(PREFIX)].lower() == PREFIX and not is_done(label))
+    return tuple(dict.fromkeys(filter(None, (label[len(PREFIX) :] for label in marked))))
 
 
 def others(labels: Sequence[str], holder: str) -> tuple[str, ...]:
     """Those that are not this one."""
-    return tuple(name for name in holders(labels) if name != holder)
+    return tuple(name for name in holders(labels) if name.lower() != holder.lower())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ralph.domain.tickets.claim import DONE, label_of, others
+from ralph.domain.tickets.claim import is_done, label_of, others
 from ralph.domain.tickets.ticket import Ticket
 
 NOTHING_TO_CHECK = "nothing in it can be checked: add boxes (`- [ ] …`), or a list under a heading `Acceptance criteria` or `Done when`"
@@ -22,14 +22,16 @@ def why_unwanted(ticket: Ticket, *, labels: Sequence[str]) -> str:
         return (
             f"it was written by {who} may not write there: write a ticket of your own with what you want done"
         )
-    if DONE in ticket.labels:
-        return f"it is done: remove the label {DONE} to have it worked on again"
+    if done := next(filter(is_done, ticket.labels), ""):
+        return f"it is done: remove the label {done} to have it worked on again"
     return ""
 
 
-def why_held(ticket: Ticket, *, holder: str) -> str:
-    """Another machine works on it; empty: none does. ``holder``: this one."""
-    if held := others(ticket.labels, holder):
+def why_held(ticket: Ticket, *, holder: str, labels: Sequence[str]) -> str:
+    """Another machine works on it; empty: none does. ``holder``: this one. ``labels``: what it needs, which is nobody's name
+    even if it looks like one."""
+    needed = set(map(str.casefold, labels))
+    if held := others([label for label in ticket.labels if label.casefold() not in needed], holder):
         return f"{held[0]} works on it: remove the label {label_of(held[0])} if that machine is gone"
     return ""
 

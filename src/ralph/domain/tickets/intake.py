@@ -122,7 +122,7 @@ def remember(before: KnownTicket, ticket: Ticket) -> KnownTicket:
 
 def _judge(ticket: Ticket, sight: Sight) -> Unready | None:
     if sight.is_shared:
-        held = why_held(ticket, holder=sight.holder)
+        held = why_held(ticket, holder=sight.holder, labels=sight.labels)
         if why := why_unwanted(ticket, labels=sight.labels) or held:
             return Unready(ticket, why)
     if missing := missing_parts(ticket):

@@ -14,7 +14,7 @@ from ralph.domain.tickets.ticket import Move
 @dataclass(frozen=True, slots=True)
 class Landing:
     """Where accepted work went. ``pull``: its pull request, as people write it, if it has one; ``target``: the branch it is
-    for. ``is_merged``: it is there."""
+    for, if that is known. ``is_merged``: it is there."""
 
     target: str = ""
     pull: str = ""
@@ -53,11 +53,12 @@ def _text(receipt: Receipt, landing: Landing) -> str:
 
 
 def _sentence(landing: Landing) -> str:
+    into = f" into `{landing.target}`" if landing.target else ""
     if landing.is_merged and landing.pull:
-        return f"ralph: done. {landing.pull} is merged into `{landing.target}`."
+        return f"ralph: done. {landing.pull} is merged{into}."
     if landing.is_merged:
-        return f"ralph: done. The work is merged into `{landing.target}` on the machine that ralph ran on; it was not pushed."
-    return f"ralph: the work is proven and ready: {landing.pull} can be merged into `{landing.target}`."
+        return f"ralph: done. The work is merged{into} on the machine that ralph ran on; it was not pushed."
+    return f"ralph: the work is proven and ready: {landing.pull} can be merged{into}."
 
 
 def linking_text(known: KnownTicket, *, closes: bool) -> str:

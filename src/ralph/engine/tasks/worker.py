@@ -41,6 +41,8 @@ from ralph.engine.tasks.ports import (
 )
 from ralph.errors import RalphError, SetupFailed
 
+MOST_LEFT = 100
+"""Tasks that nobody began and that are named one by one at the end; a backlog of thousands would drown the rest."""
 LOOK_EVERY = 1.0
 """Seconds between two looks for work, where accepted tasks may wait: one that does makes room for another."""
 
@@ -281,11 +283,11 @@ class Worker:
         outcome = outcome_of(results, left=left, is_stopped=self.control.stopping, limit=limit)
         ended_by = limit or ("stopped by the user" if self.control.stopping else "")
         not_begun = [self._left(name, ended_by) for name in left if name not in self._results]
-        for one in not_begun:
+        for one in not_begun[:MOST_LEFT]:
             self._report(one)
         reason = limit if limit and outcome is Outcome.EXHAUSTED else reason_of(results, left=not_begun)
         unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]
-        unfinished += [one for one in not_begun if one.reason != ended_by]
+        unfinished += [one for one in not_begun[:MOST_LEFT] if one.reason != ended_by]
         hint = retry_hint(self._over(left))
         if (broken := self._broken) is not None:
             outcome, reason, hint = Outcome.FAILED, broken.message, broken.hint

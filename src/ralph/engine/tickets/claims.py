@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ralph.domain.tickets.claim import holders
 from ralph.domain.tickets.gate import why_held, why_unwanted
 from ralph.domain.tickets.known import KnownTicket
-from ralph.domain.tickets.ticket import Move
+from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Source, TicketMemory
 
 
@@ -28,13 +29,23 @@ class TicketClaims:
             return reason
         assert ticket is not None
         if held := why_held(ticket, holder=self.holder):
+            await self._stand_back(source, known, ticket)
             return f"{known.shown} is taken: {held}"
+        # On record first: whoever is killed in between knows that their name may be there.
+        self._save(known, is_taken=True)
         await source.move(known.key, Move.TAKE, holder=self.holder)
         ticket = await source.read(known.key)
         if ticket is not None and (held := why_held(ticket, holder=self.holder)):
-            await source.move(known.key, Move.FREE, holder=self.holder)
+            await self._stand_back(source, known, ticket)
             return f"{known.shown} was taken at the same moment: {held}"
-        self.memory.save(
-            replace(self.memory.of_task(known.task_id) or known, is_taken=True, settled="", told="")
-        )
         return ""
+
+    async def _stand_back(self, source: Source, known: KnownTicket, ticket: Ticket) -> None:
+        """Two who leave their names there would wait for each other for ever."""
+        if self.holder in holders(ticket.labels):
+            await source.move(known.key, Move.FREE, holder=self.holder)
+        self._save(known, is_taken=False)
+
+    def _save(self, known: KnownTicket, *, is_taken: bool) -> None:
+        now = self.memory.of_task(known.task_id) or known
+        self.memory.save(replace(now, is_taken=is_taken, settled="", told=""))

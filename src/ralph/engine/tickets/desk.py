@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ralph.domain.loop.events import Warned
-from ralph.domain.tasks.task import Task
+from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.text.figures import plural
 from ralph.domain.tickets.intake import Intake
 from ralph.domain.tickets.pace import until_next_look
@@ -63,7 +63,8 @@ class TicketDesk:
     async def take(self, task: Task) -> str:
         """Claim the ticket of a task that is about to be begun. Empty: it is ours, or no ticket; else why not."""
         known = self.memory.of_task(task.id)
-        if known is None:
+        # One that was accepted is ours; and whoever merges its pull request may have closed the ticket.
+        if known is None or task.status is TaskStatus.ACCEPTED:
             return ""
         began, failures = self.clock.monotonic(), 0
         while True:

@@ -24,7 +24,7 @@ from ralph.interfaces.tui.logs import LogsDialog
 from ralph.interfaces.tui.main_screen import MainScreen
 from ralph.interfaces.tui.requests import Requests
 from ralph.interfaces.tui.table import Table
-from ralph.interfaces.tui.terminal_app import TerminalApp, is_light, require_terminal, show
+from ralph.interfaces.tui.terminal_app import TerminalApp, is_light, show, take_terminal
 from ralph.operations.runs.files import RunFiles
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch, open_feed, prompt_of
 
@@ -288,7 +288,7 @@ def open_ui(state_folder: Path, run_id: str | None = None) -> None:
 
     ``run_id`` None follows the live run. Raises UsageError without a terminal, StoreError if the record cannot be read.
     """
-    require_terminal()
+    take_terminal()
     with open_feed(state_folder) as feed:
         feed.runs(limit=1)  # an error must be shown before the UI takes over the screen
     show(RalphApp(state_folder, run_id, light=is_light(os.environ)))

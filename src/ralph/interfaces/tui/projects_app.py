@@ -29,7 +29,7 @@ from ralph.interfaces.tui.details import CardDialog
 from ralph.interfaces.tui.dialogs import HELP_OF_PROJECTS, HelpDialog, Question
 from ralph.interfaces.tui.requests import TaskRequests
 from ralph.interfaces.tui.table import Table
-from ralph.interfaces.tui.terminal_app import TerminalApp, is_light, require_terminal, show
+from ralph.interfaces.tui.terminal_app import TerminalApp, is_light, show, take_terminal
 from ralph.operations.projects import Project
 from ralph.operations.runs.background import start_work
 from ralph.operations.watch import ProjectsWatch
@@ -84,7 +84,7 @@ class ProjectsApp(TaskRequests, TerminalApp):
         yield Static(id="totals")
         titles = enumerate(VIEWS.items(), 1)
         yield Tabs(*(Tab(f"{number} {title}", id=f"tab-{name}") for number, (name, title) in titles))
-        with ContentSwitcher(initial="home", id="views"):
+        with ContentSwitcher(initial="home", id="all"):
             with Vertical(id="home"):
                 nothing = "nothing waits for a person"
                 waits = wait_columns(self._names, self._now)
@@ -143,7 +143,7 @@ class ProjectsApp(TaskRequests, TerminalApp):
 
     @property
     def _view(self) -> str:
-        return str(self.query_one("#views", ContentSwitcher).current)
+        return str(self.query_one(ContentSwitcher).current)
 
     def _table(self, name: str) -> Table[object]:
         return self.query_one(f"#{name}", Table)
@@ -153,7 +153,7 @@ class ProjectsApp(TaskRequests, TerminalApp):
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
         name = str(event.tab.id).removeprefix("tab-")
-        switcher = self.query_one("#views", ContentSwitcher)
+        switcher = self.query_one(ContentSwitcher)
         if switcher.current != name:
             switcher.current = name
             self.query_one("#board" if name == "board" else "#waiting").focus()
@@ -296,7 +296,7 @@ def open_projects_ui(projects: Sequence[Project]) -> None:
 
     Raises UsageError without a terminal.
     """
-    require_terminal()
+    take_terminal()
     light = is_light(os.environ)
     wants_home = True
     while wants_home:

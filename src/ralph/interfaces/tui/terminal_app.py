@@ -45,19 +45,19 @@ class TerminalApp(App[None]):
         return inner if isinstance(inner, Exception) else error
 
 
-def require_terminal() -> None:
-    """Raises UsageError if there is none."""
+def take_terminal() -> None:
+    """Before an application is made. Raises UsageError if there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
         message = "the terminal UI needs a terminal"
         hint = "`ralph logs -f` and `ralph status --watch` work everywhere; `ralph web` too"
         raise UsageError(message, hint=hint)
+    for name in ("COLUMNS", "LINES"):  # textual would trust them even after a resize
+        os.environ.pop(name, None)
+    gc.enable()  # commands are short and do without; the UI may be open for days
 
 
 def show(app: TerminalApp) -> None:
     """Until it ends."""
-    for name in ("COLUMNS", "LINES"):  # textual would trust them even after a resize
-        os.environ.pop(name, None)
-    gc.enable()  # commands are short and do without; the UI may be open for days
     with _end_on_signals(app):
         app.run()
     if app.failure is not None:

@@ -98,7 +98,9 @@ class WorkComposition:
             target = self.target or await _current_branch(kit)
             await Git(kit.workspace, kit.runners.outside).require_identity()
             wanted = _known(store, self.tasks)
-            desk = await open_desk(kit, store, source=self.source, stays=self.stays)
+            desk = await open_desk(
+                kit, store, source=self.source, stays=self.stays, base=port.base if port else ""
+            )
         except RalphError as error:
             kit.end_unbegun(error)
             raise

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fake_transport import Answers, FakeTransport, answer, refusal
 
 from ralph.adapters.online.api import MOST_PAGES
 from ralph.adapters.online.github_login import Surroundings
@@ -26,7 +27,6 @@ from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.domain.tickets.ticket_text import LONGEST_TEXT
 from ralph.engine.tickets.ports import Source, Wanted
 from ralph.errors import RalphError, ServiceAway, ServiceRefused, UsageError
-from tests.fake_transport import Answers, FakeTransport, answer, refusal
 
 T = TypeVar("T")
 HOME = Home("github.com", "o", "r")
@@ -260,9 +260,8 @@ def test_garbage_is_away_and_not_empty(body: bytes) -> None:
 
     with pytest.raises(ServiceAway):
         listed(garbage)
-    if body != b"[1]":
-        with pytest.raises(ServiceAway):
-            run(source_of(garbage)[0].read("1"))
+    with pytest.raises(ServiceAway):
+        run(source_of(garbage)[0].read("1"))
     with pytest.raises(ServiceAway):
         read(issue(comments=1), **{"GET issues/1/comments": answer(200, body)})
 
@@ -276,7 +275,7 @@ JSON = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.dictionaries(st.sampled_from(sorted(issue()) + ["pull_request", "issue_dependencies_summary"]), JSON)
+    st.dictionaries(st.sampled_from([*sorted(issue()), "pull_request", "issue_dependencies_summary"]), JSON)
 )
 def test_no_issue_breaks_a_listing(odd: dict[str, Any]) -> None:
     found = json.loads(json.dumps({**issue(), **odd}, allow_nan=False) if _is_json(odd) else "{}")
@@ -317,7 +316,7 @@ def test_a_label_with_a_comma_is_looked_for_here() -> None:
     found = run(collect(source, Wanted(labels=("a, b", "c&d"))))
 
     assert [ticket.key for ticket in found] == ["2"]
-    assert "labels=c%26d&" in transport.asked[0].path
+    assert transport.asked[0].path.endswith("&labels=c%26d")
 
 
 class Endless:
@@ -465,11 +464,11 @@ def test_an_issue_that_was_moved_is_gone_and_one_of_a_renamed_repository_is_not(
 # --- one comment ---
 
 
-def say(comments: Any, text: str = "hello", **answers: Any) -> FakeTransport:
+def say(comments: Any, answers: Mapping[str, Any] | None = None, text: str = "hello") -> FakeTransport:
     made = {"POST issues/1/comments": {"id": 50}, "GET issues/1/comments": comments}
     deleted = {f"DELETE issues/comments/{number}": answer(204, b"") for number in range(1, 60)}
     edited = {f"PATCH issues/comments/{number}": {"id": number} for number in range(1, 60)}
-    source, transport = source_of({**made, **deleted, **edited, **answers})
+    source, transport = source_of({**made, **deleted, **edited, **(answers or {})})
     run(source.say("1", text))
     return transport
 
@@ -491,7 +490,7 @@ def test_a_comment_is_made_edited_or_left_as_it_is() -> None:
 def test_of_several_the_oldest_stays() -> None:
     assert deeds(say([own(9, "b"), own(4, "a"), own(7, "c")])) == ["PATCH 4", "DELETE 7", "DELETE 9"]
     raced = Answers([[], [own(49, "other"), own(50, "hello")]])
-    transport = say(raced, **{"DELETE issues/comments/50": refusal(404, "Not Found")})
+    transport = say(raced, {"DELETE issues/comments/50": refusal(404, "Not Found")})
     assert deeds(transport) == ["POST comments", "PATCH 49", "DELETE 50"]
     assert [one.body for one in transport.asked if one.method == "DELETE"] == [None]
 
@@ -515,20 +514,20 @@ def test_a_workflow_does_not_know_its_name_and_takes_the_bot_for_itself() -> Non
     nobody = {"GET user": refusal(403, "Resource not accessible by integration")}
     found = [own(3, "x", user=ME), own(4, "x", user=program), own(5, "x", user=program)]
 
-    assert deeds(say(found, **nobody)) == ["PATCH 4", "DELETE 5"]
+    assert deeds(say(found, nobody)) == ["PATCH 4", "DELETE 5"]
     foreign = {**nobody, "PATCH issues/comments/4": refusal(403, "Resource not accessible by integration")}
-    assert deeds(say(found, **foreign)) == ["PATCH 4", "PATCH 5"]
+    assert deeds(say(found, foreign)) == ["PATCH 4", "PATCH 5"]
 
 
 def test_a_text_that_github_would_not_take_is_cut() -> None:
-    (sent,) = say([], "z" * 300_000).sent("POST", "issues/1/comments")
+    (sent,) = say([], text="z" * 300_000).sent("POST", "issues/1/comments")
 
     assert len(sent["body"]) <= LONGEST + len(MARK) + 2
     assert sent["body"].endswith(f"too long for a comment.\n\n{MARK}")
 
 
 def test_what_is_said_cannot_move_a_cursor() -> None:
-    (sent,) = say([], "a\x1b[2Jb\u202e").sent("POST", "issues/1/comments")
+    (sent,) = say([], text="a\x1b[2Jb\u202e").sent("POST", "issues/1/comments")
 
     assert sent["body"].startswith("ab\\u202e")
 

@@ -1,0 +1,264 @@
+"""Markdown files of the project as a source of work: checklists, spec-kit's and OpenSpec's ``tasks.md``.
+
+They are read again whenever something is asked: people edit them meanwhile. Only boxes are written, one character each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import stat
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.adapters import beneath, files
+from ralph.adapters.sources.markdown_files import TASKS, find_context, find_lists
+from ralph.domain.text.safe_text import clean_line
+from ralph.domain.tickets.batch import PLACE, add_notes, merge, parts_of
+from ralph.domain.tickets.checklist import LARGEST_BYTES, Checklist, Item, read_checklist, tick_all
+from ralph.domain.tickets.checklist_key import print_of, task_id_of
+from ralph.domain.tickets.ticket import Move, Ticket
+from ralph.engine.tickets.ports import Wanted
+from ralph.errors import ServiceAway, UsageError
+
+LONGEST_WAIT = 10.0
+STEP = 0.02
+ATTEMPTS = 20
+"""To write a file that somebody else writes at the same time."""
+
+
+def open_markdown(path: Path, root: Path) -> MarkdownSource:
+    """A file, or a folder with such files, of the project in ``root``. Raises UsageError."""
+    top = files.real_path(root)
+    place = files.real_path(path)
+    shown = clean_line(str(path))
+    if not place.is_relative_to(top):
+        message = f"{shown} is not in the project ({clean_line(str(root))})"
+        raise UsageError(message, hint="only files of the project can be worked from: copy it there")
+    try:
+        found = beneath.status(place, top) if place != top else os.stat(top)
+    except (OSError, ValueError) as error:
+        raise _unreadable(shown, error) from None
+    if found is None:
+        raise UsageError(
+            f"{shown} does not exist",
+            hint="name a Markdown file with checkboxes, or a folder with such files",
+        )
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise UsageError(
+            f"{shown} is neither a file nor a folder", hint="name a Markdown file with checkboxes"
+        )
+    return MarkdownSource(place, top, is_folder=stat.S_ISDIR(found.st_mode))
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """One file. ``prefix``: what the keys of its items begin with. ``stem``: what their tasks are called after."""
+
+    path: Path
+    shown: str
+    prefix: str
+    stem: str
+
+
+class MarkdownSource:
+    """The ``Source`` of a file or a folder. Nobody claims its tasks, and nobody comments on them."""
+
+    def __init__(self, place: Path, root: Path, *, is_folder: bool) -> None:
+        self._place = place
+        self._root = root
+        self._is_folder = is_folder
+
+    @property
+    def name(self) -> str:
+        return self._shown(self._place)
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    async def tickets(self, wanted: Wanted) -> AsyncIterator[Ticket]:
+        """Labels are for sources that others write to."""
+        count = 0
+        for one in self._lists():
+            for ticket in self._open_tickets(one):
+                if wanted.limit is not None and count >= wanted.limit:
+                    return
+                count += 1
+                yield ticket
+
+    async def read(self, key: str) -> Ticket | None:
+        found: list[Ticket] = []
+        for one, names in self._sort(key):
+            checklist = self._read(one, is_optional=self._is_folder)
+            items = [] if checklist is None else [(name, checklist.find(name)) for name in names]
+            context = self._context(one)
+            found += [
+                self._ticket(one, item, context, key=f"{one.prefix}{name}")
+                for name, item in items
+                if item is not None
+            ]
+        return merge(found) if found else None
+
+    async def say(self, key: str, text: str) -> None:
+        """There is no place for comments; whoever wants to know reads ``ralph task show``."""
+
+    async def move(self, key: str, to: Move, *, holder: str) -> None:
+        """Raises UsageError if a box is not there any more; those that are there are ticked."""
+        if to in (Move.TAKE, Move.FREE):
+            return
+        missing: list[str] = []
+        for one, names in self._sort(key):
+            missing += [f"{name} in {one.shown}" for name in await self._tick(one, names)]
+        if missing:
+            message = f"not ticked, because it is not there any more: {', '.join(missing)}"
+            raise UsageError(
+                message, hint="its task was removed, renamed or written twice; tick it by hand if it is done"
+            )
+
+    # --- files ---
+
+    def _shown(self, path: Path) -> str:
+        return clean_line(path.relative_to(self._root).as_posix())
+
+    def _lists(self) -> list[_List]:
+        try:
+            paths = find_lists(self._place, self._root) if self._is_folder else [self._place]
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
+        stems = [_stem(path, self._root) for path in paths]
+        count = Counter(stem.lower() for stem in stems)
+        return [
+            self._list(path, stem if count[stem.lower()] == 1 else f"{stem}-{print_of(self._shown(path))}")
+            for path, stem in zip(paths, stems, strict=True)
+        ]
+
+    def _list(self, path: Path, stem: str) -> _List:
+        prefix = f"{path.relative_to(self._place).as_posix()}{PLACE}" if self._is_folder else ""
+        return _List(path, self._shown(path), prefix, stem)
+
+    def _sort(self, key: str) -> Iterator[tuple[_List, list[str]]]:
+        """The parts of a key, by their files."""
+        names: dict[str, list[str]] = {}
+        for part in parts_of(key):
+            place, _, name = part.rpartition(PLACE)
+            names.setdefault(f"{place}{PLACE}" if place else "", []).append(name)
+        for one in self._lists() if names else ():
+            if one.prefix in names:
+                yield one, names[one.prefix]
+
+    def _read(self, one: _List, *, is_optional: bool = False) -> Checklist | None:
+        """None: it is not there, or it is no list at all. Raises UsageError, with every line that is wrong."""
+        try:
+            checklist = read_checklist(beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root))
+        except FileNotFoundError as error:
+            if is_optional:
+                return None
+            raise _unreadable(one.shown, error) from None
+        except OSError as error:
+            raise _unreadable(one.shown, error) from None
+        if checklist.is_done and checklist.problems:
+            return None  # nobody has to correct what is over
+        if is_optional and not checklist.has_boxes:
+            return None
+        if checklist.problems:
+            lines = "\n".join(f"{one.shown}: {problem}" for problem in checklist.problems)
+            raise UsageError(lines, hint="correct the file and try again")
+        return checklist
+
+    # --- tickets ---
+
+    def _open_tickets(self, one: _List) -> Iterator[Ticket]:
+        checklist = self._read(one, is_optional=self._is_folder)
+        items = [] if checklist is None else [item for item in checklist.items if not item.is_ticked]
+        context = self._context(one) if items else ()
+        yield from (self._ticket(one, item, context) for item in items)
+
+    def _context(self, one: _List) -> tuple[str, ...]:
+        return tuple(self._shown(path) for path in find_context(one.path, self._root))
+
+    def _ticket(self, one: _List, item: Item, context: tuple[str, ...], *, key: str = "") -> Ticket:
+        return Ticket(
+            key=key or f"{one.prefix}{item.key}",
+            shown=f"{one.stem} {item.key}" if one.prefix else item.key,
+            task_id=task_id_of(one.stem, item.key),
+            title=item.title,
+            text=add_notes(item.text, item.notes),
+            is_open=not item.is_ticked,
+            left_out=item.left_out,
+            criteria=item.criteria,
+            has_own_check=item.has_own_check,
+            blockers=tuple(f"{one.prefix}{name}" for name in item.blockers),
+            priority=item.priority,
+            estimate=item.estimate,
+            spec=one.stem,
+            group=item.group,
+            context=context,
+            file=one.shown,
+        )
+
+    # --- boxes ---
+
+    async def _tick(self, one: _List, names: Sequence[str]) -> tuple[str, ...]:
+        """Those that are not there. Whoever else writes the file meanwhile does not lose anything."""
+        async with self._locked(one):
+            for _ in range(ATTEMPTS):
+                try:
+                    before = beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root)
+                    after, missing = _ticked(before, dict.fromkeys(names, 0), one.shown)
+                    if after == before:
+                        return missing
+                    if beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root) == before:
+                        beneath.write_atomic(one.path, after, self._root)
+                        return missing
+                except OSError as error:
+                    raise _unreadable(one.shown, error) from None
+                await asyncio.sleep(STEP)
+        raise ServiceAway(f"{one.shown} is written all the time by another program")
+
+    @asynccontextmanager
+    async def _locked(self, one: _List) -> AsyncIterator[None]:
+        """Other processes of ralph wait. The folder is locked, not the file: that is replaced."""
+        try:
+            descriptor = files.open_folder(one.path.parent)
+        except OSError as error:
+            raise _unreadable(one.shown, error) from None
+        try:
+            for _ in range(round(LONGEST_WAIT / STEP)):
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError:
+                    await asyncio.sleep(STEP)
+            else:
+                raise ServiceAway(f"{one.shown} is locked by another process")
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _ticked(data: bytes, lines: Mapping[str, int], shown: str) -> tuple[bytes, tuple[str, ...]]:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{shown} is not UTF-8 any more", hint="save it as UTF-8") from None
+    if len(data) > LARGEST_BYTES:
+        raise UsageError(f"{shown} is too large", hint=f"ralph reads at most {LARGEST_BYTES:,} bytes")
+    after, missing = tick_all(text, lines)
+    return after.encode(), missing
+
+
+def _stem(path: Path, root: Path) -> str:
+    """``specs/001-photos/tasks.md`` → 001-photos, ``TODO.md`` → TODO."""
+    return path.parent.name if path.name == TASKS and path.parent != root else path.stem
+
+
+def _unreadable(shown: str, error: OSError | ValueError) -> UsageError:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return UsageError(
+        f"{shown} cannot be used: {clean_line(why)}", hint="name a Markdown file of the project"
+    )

@@ -1,0 +1,1 @@
+"""Where work is kept, with answers and files made up by the tests."""
