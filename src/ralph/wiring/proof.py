@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ralph.adapters.storage.earlier_runs import kept_proof
 from ralph.config.root import git_top
-from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
+from ralph.config.sources import LOCAL_FILE, PROJECT_FILES, SETTINGS_FILE
 from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
@@ -285,8 +285,11 @@ def comparison(
 
     loaded = kit.launch.loaded
 
+    # Of the name WORKFLOW.md there may be a file that is none of ours.
+    ours = {SETTINGS_FILE, LOCAL_FILE, *loaded.contents}.intersection(PROJECT_FILES)
+
     def settings(read: Callable[[str], bytes | None]) -> dict[str, bytes | None]:
-        return {f"{protection.prefix}{name}": read(name) for name in (SETTINGS_FILE, LOCAL_FILE)}
+        return {f"{protection.prefix}{name}": read(name) for name in PROJECT_FILES if name in ours}
 
     def changed_programs() -> list[str]:
         top = str(proof.store.top) + os.sep

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.files import NotPlain, real_path
+from ralph.domain.tasks.workflow_template import WORKFLOW_FILE, split_workflow, translate_body
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError, UsageError
 
 MOST_BYTES = 100_000_000
@@ -78,7 +80,19 @@ def read_role_prompt(folder: Path, name: str, setting: str) -> str:
     except UnicodeDecodeError:
         message = f"{setting}: {path} is not UTF-8 text"
         raise ConfigError(message, hint="save it as UTF-8") from None
+    if path.name == WORKFLOW_FILE:
+        text = _workflow_body(text, path, setting)
     if not text.strip():
         message = f"{setting}: {path} is empty"
         raise ConfigError(message, hint=hint)
     return text
+
+
+def _workflow_body(text: str, path: Path, setting: str) -> str:
+    """Symphony's file has its settings before the prompt, and names of its own in it. Raises ConfigError."""
+    parts = split_workflow(text)
+    template = translate_body(parts.body)
+    if template.unknown:
+        message = f"{setting}: {path} has {clean_line(template.unknown[0])}, for which ralph has nothing"
+        raise ConfigError(message, hint="remove it, or name another file")
+    return template.text

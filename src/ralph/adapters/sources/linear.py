@@ -41,7 +41,6 @@ MOST_COMMENTS = 1_000
 """Comments that are read of one issue."""
 _TEAM = re.compile(r"[A-Z][A-Z0-9]{0,15}")
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9-]{0,199}")
-_PART_OF_PROJECT = "project/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        return f"linear:{self.team}" if self.team else f"linear:{_PART_OF_PROJECT}{self.project}"
+        return f"linear:{self.team}" if self.team else f"linear:project/{self.project}"
 
     @property
     def issues(self) -> dict[str, object]:
@@ -73,7 +72,7 @@ def open_linear(place: str, around: Surroundings) -> LinearIssues:
 
     Raises UsageError if it can be neither, and ServiceRefused if there is no key.
     """
-    found = _read_place(place.strip().strip("/"))
+    found = _read_place(place.strip())
     if found is None:
         message = f"linear:{clean_line(place)[:200]} names no team and no project"
         raise UsageError(message, hint="write linear:TEAM, as in ENG-7, or linear:project/SLUG")
@@ -82,11 +81,12 @@ def open_linear(place: str, around: Surroundings) -> LinearIssues:
 
 
 def _read_place(place: str) -> Place | None:
-    if _TEAM.fullmatch(place.upper()):
-        return Place(team=place.upper())
-    slug = place.lower().removeprefix(_PART_OF_PROJECT)
-    is_project = place.lower().startswith(_PART_OF_PROJECT) and _PROJECT.fullmatch(slug)
-    return Place(project=slug) if is_project else None
+    kind, slash, slug = place.lower().partition("/")
+    if kind == "project" and slash:
+        slug = slug.rstrip("/")
+        return Place(project=slug) if _PROJECT.fullmatch(slug) else None
+    team = place.rstrip("/").upper()
+    return Place(team=team) if _TEAM.fullmatch(team) else None
 
 
 class LinearIssues:

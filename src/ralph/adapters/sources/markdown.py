@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath, files
-from ralph.adapters.sources.markdown_files import TASKS, find_context, find_lists
+from ralph.adapters.sources.markdown_files import TASKS, find_context, find_lists, is_file
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.batch import PLACE, add_notes, merge, parts_of
 from ralph.domain.tickets.checklist import LARGEST_BYTES, Checklist, Item, read_checklist, tick_all
@@ -40,18 +40,15 @@ def open_markdown(path: Path, root: Path) -> MarkdownSource:
         message = f"{shown} is not in the project ({clean_line(str(root))})"
         raise UsageError(message, hint="only files of the project can be worked from: copy it there")
     try:
-        found = beneath.status(place, top) if place != top else os.stat(top)
+        found = beneath.status(place, top) if place != top else top.stat()
     except (OSError, ValueError) as error:
         raise _unreadable(shown, error) from None
     if found is None:
-        raise UsageError(
-            f"{shown} does not exist",
-            hint="name a Markdown file with checkboxes, or a folder with such files",
-        )
+        message = f"{shown} does not exist"
+        raise UsageError(message, hint="name a Markdown file with checkboxes, or a folder with such files")
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-        raise UsageError(
-            f"{shown} is neither a file nor a folder", hint="name a Markdown file with checkboxes"
-        )
+        message = f"{shown} is neither a file nor a folder"
+        raise UsageError(message, hint="name a Markdown file with checkboxes")
     return MarkdownSource(place, top, is_folder=stat.S_ISDIR(found.st_mode))
 
 
@@ -142,14 +139,16 @@ class MarkdownSource:
         return _List(path, self._shown(path), prefix, stem)
 
     def _sort(self, key: str) -> Iterator[tuple[_List, list[str]]]:
-        """The parts of a key, by their files."""
+        """The parts of a key, by their files, which are not searched for again: thousands may be asked about."""
         names: dict[str, list[str]] = {}
         for part in parts_of(key):
             place, _, name = part.rpartition(PLACE)
-            names.setdefault(f"{place}{PLACE}" if place else "", []).append(name)
-        for one in self._lists() if names else ():
-            if one.prefix in names:
-                yield one, names[one.prefix]
+            names.setdefault(place, []).append(name)
+        for place, some in names.items():
+            path = self._place / place if self._is_folder else self._place
+            if self._is_folder and (not place or ".." in path.parts or not path.is_relative_to(self._place)):
+                continue  # no key of ours
+            yield self._list(path, _stem(path, self._root)), some
 
     def _read(self, one: _List, *, is_optional: bool = False) -> Checklist | None:
         """None: it is not there, or it is no list at all. Raises UsageError, with every line that is wrong."""
@@ -205,6 +204,8 @@ class MarkdownSource:
 
     async def _tick(self, one: _List, names: Sequence[str]) -> tuple[str, ...]:
         """Those that are not there. Whoever else writes the file meanwhile does not lose anything."""
+        if not is_file(one.path, self._root) and self._is_folder:
+            return tuple(names)  # the whole file is gone
         async with self._locked(one):
             for _ in range(ATTEMPTS):
                 try:
@@ -218,7 +219,8 @@ class MarkdownSource:
                 except OSError as error:
                     raise _unreadable(one.shown, error) from None
                 await asyncio.sleep(STEP)
-        raise ServiceAway(f"{one.shown} is written all the time by another program")
+        message = f"{one.shown} is being changed all the time by another program"
+        raise ServiceAway(message)
 
     @asynccontextmanager
     async def _locked(self, one: _List) -> AsyncIterator[None]:
@@ -235,7 +237,8 @@ class MarkdownSource:
                 except OSError:
                     await asyncio.sleep(STEP)
             else:
-                raise ServiceAway(f"{one.shown} is locked by another process")
+                message = f"the folder of {one.shown} is locked by another process"
+                raise ServiceAway(message)
             yield
         finally:
             os.close(descriptor)
@@ -245,9 +248,11 @@ def _ticked(data: bytes, lines: Mapping[str, int], shown: str) -> tuple[bytes, t
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise UsageError(f"{shown} is not UTF-8 any more", hint="save it as UTF-8") from None
+        message = f"{shown} is not UTF-8 any more"
+        raise UsageError(message, hint="save it as UTF-8") from None
     if len(data) > LARGEST_BYTES:
-        raise UsageError(f"{shown} is too large", hint=f"ralph reads at most {LARGEST_BYTES:,} bytes")
+        message = f"{shown} is too large by now"
+        raise UsageError(message, hint=f"split it: ralph reads at most {LARGEST_BYTES:,} bytes")
     after, missing = tick_all(text, lines)
     return after.encode(), missing
 

@@ -12,7 +12,7 @@ import click
 from ralph.config.loading import Inspection, Row, inspect, load, missing_for_run, rows
 from ralph.config.root import find_root
 from ralph.config.schema import json_schema
-from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
+from ralph.config.sources import LOCAL_FILE, PROJECT_FILES, SETTINGS_FILE
 from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import Problem
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option
@@ -105,7 +105,7 @@ def _problem_json(problem: Problem) -> dict[str, str]:
 def _files_found(found: Inspection) -> list[str]:
     """The files that exist; an unreadable one has a problem instead of values."""
     there = {*found.files, *(problem.where for problem in found.problems)}
-    return [name for name in (SETTINGS_FILE, LOCAL_FILE) if name in there]
+    return [name for name in PROJECT_FILES if name in there]
 
 
 def _print_findings(found: Inspection, warnings: list[Problem], files: list[str]) -> None:
