@@ -59,7 +59,7 @@ def test_what_waits_comes_first_then_the_projects_and_what_they_cost(roots: tupl
     async def story(viewer: Viewer, _: ProjectsApp) -> None:
         shown = await viewer.sees("3 projects", "1 under way", "1 thing waiting for you")
         assert shown.index("cannot be read") < shown.index("api")
-        assert "is damaged" in shown
+        assert "$0.42" in shown
         await viewer.press("2")
         await viewer.sees("shop T-2", "Receipts by mail")
 

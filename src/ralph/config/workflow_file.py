@@ -28,7 +28,8 @@ _HINT = "`agent` in .ralph/settings.json says which agent runs, and trackers are
 class _Front:
     """The settings as text, lists and mappings: nothing is a number or a truth before somebody asks for one.
 
-    ``used``: what ralph has a setting for; ``notes``: why it has none for something that looks as if it had, ``about_prompt``: for the text below them.
+    ``used``: what ralph has a setting for; ``notes``: why something is not used, or not all of it; ``about_prompt``: why the
+    text below them is not.
     """
 
     values: Mapping[str, object]
@@ -195,9 +196,11 @@ def _label(front: _Front) -> str | None:
 
 
 def _setup(front: _Front) -> str:
-    """Without the clone that nearly every such file begins with: a worktree has the code already."""
-    script = _script(front, "after_create")
-    lines = [left for line in script.splitlines() if (left := _without_clone(line)) is not None]
+    """Without the clone that nearly every such file begins with, and that fails in a folder with files."""
+    given = _script(front, "after_create").splitlines()
+    lines = [left for line in given if (left := _without_clone(line)) is not None]
+    if lines != given:
+        front.notes["hooks", "after_create"] = "its git clone: a worktree has the code already"
     return "\n".join(lines).strip()
 
 

@@ -32,7 +32,8 @@ class Asked:
     batches: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Without a repr: asyncio asks for that of whatever a task returns, and of thousands of tickets it takes megabytes.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Found:
     """What a source has, and what would come of it. ``label``: what its tickets must have; empty: none. ``small``: what to
     say of tickets that are hardly worth a session each; empty: nothing."""

@@ -77,7 +77,8 @@ class TicketStore:
         self._tasks.add(tasks, at=self._now(), along=lambda: self._save(tickets))
 
     def redefine(self, task: Task, ticket: KnownTicket) -> bool:
-        if self._tasks.claim_of(ticket.task_id) is not None:
+        claim = self._tasks.claim_of(ticket.task_id)
+        if claim is not None and claim.run_id:
             return False
         is_begun = False
 
@@ -92,10 +93,13 @@ class TicketStore:
             self.save(ticket)
         return not is_begun
 
-    def withdraw(self, ticket: KnownTicket, reason: str) -> None:
-        at = self._now()
-        claim = self._tasks.claim_of(ticket.task_id)
-        self._tasks.change(ticket.task_id, lambda now: cancel(now, reason), at=at)
+    def withdraw(self, ticket: KnownTicket, reason: str, *, is_settled: bool = False) -> None:
+        at, name = self._now(), ticket.task_id
+        claim = self._tasks.claim_of(name)
+        if is_settled:  # first: whoever is killed in between finds the ticket gone, and does the rest
+            for dependent in self._tasks.dependents(name):
+                self._tasks.change(dependent, lambda now: _without(now, name), at=at)
+        self._tasks.change(name, lambda now: cancel(now, reason), at=at)
         if claim is not None and claim.run_id:
             Controls(self._database, self._path, claim.run_id).ask(Ask.STOP_NOW, at=at)
 
@@ -128,6 +132,12 @@ class TicketStore:
 
     def _note(self, ticket: KnownTicket, text: str) -> None:
         self._tasks.note(ticket.task_id, TaskEvent(TICKET, text, self._now()))
+
+
+def _without(task: Task, need: str) -> Task:
+    """A task that waits for one thing less, if it waits at all."""
+    left = tuple(one for one in task.dependencies if one.lower() != need.lower())
+    return replace(task, dependencies=left) if task.status is TaskStatus.OPEN else task
 
 
 def _read(data: str, path: Path) -> KnownTicket:

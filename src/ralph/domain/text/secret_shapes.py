@@ -99,6 +99,12 @@ SHAPES = (
         (".eyJ",),
         "RFC 7519: two JSON objects in base64url and a signature",
     ),
+    Shape(
+        "Linear",
+        r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}",
+        ("lin_api_", "lin_oauth_"),
+        "gitleaks linear-api-key: 40 characters",
+    ),
     Shape("npm", rf"{_ALONE}npm_[A-Za-z0-9]{{36}}(?![A-Za-z0-9])", ("npm_",), "gitleaks npm-access-token"),
     Shape("Hugging Face", rf"{_ALONE}hf_[A-Za-z0-9]{{34,}}", ("hf_",), "gitleaks huggingface-access-token"),
     Shape(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
 
 from ralph.domain.tasks.circles import find_circles
 from ralph.domain.tasks.dependencies import spell_circle
@@ -16,11 +17,17 @@ from ralph.domain.tickets.ticket import Ticket
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A ticket, the task that it is or becomes, and what is to be remembered of it."""
+    """A ticket, what is to be remembered of it, and the tasks that it waits for."""
 
     ticket: Ticket
-    task: Task
     known: KnownTicket
+    dependencies: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> Task:
+        """Made each time: of thousands not all need to be in memory at once."""
+        task = task_of(self.ticket, self.known.source, dependencies=self.dependencies)
+        return replace(task, id=self.known.task_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +41,12 @@ class Unready:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A ticket that was taken in, and is not wanted any more."""
+    """A ticket that was taken in, and is not wanted any more. ``is_settled``: a person closed or deleted it, so whatever
+    waits for it need not wait any longer."""
 
     known: KnownTicket
     reason: str
+    is_settled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +67,7 @@ class Intake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """What is known when a source was looked at. ``blockers``: tickets that were named as blockers and not listed, by key;
+    """What is known when a source was looked at. ``blockers``: tickets that were named as blockers and asked about, by key;
     None: there is none. ``gone``: tickets that were taken in and are not listed any more, as they are now. ``statuses``: of
     all tasks here, by the id in lower case."""
 
@@ -80,6 +89,7 @@ def plan_intake(sight: Sight) -> Intake:
     reasons = {
         key: unready for key, ticket in by_key.items() if (unready := _judge(ticket, sight)) is not None
     }
+    _refuse_namesakes(by_key, sight, reasons)
     _refuse_circles(by_key, reasons)
     _refuse_waiting(by_key, sight, reasons)
     ready = [ticket for ticket in by_key.values() if ticket.key not in reasons]
@@ -97,11 +107,15 @@ def plan_intake(sight: Sight) -> Intake:
     )
 
 
-def named_blockers(tickets: Sequence[Ticket], known: Mapping[str, KnownTicket]) -> tuple[str, ...]:
-    """Those that were neither listed nor taken in: the source must be asked about them."""
+def named_blockers(
+    tickets: Sequence[Ticket], known: Mapping[str, KnownTicket], cancelled: Collection[str]
+) -> tuple[str, ...]:
+    """Those that were neither listed nor taken in: the source must be asked about them. ``cancelled``: ids of tasks that
+    are, which will never be done; their tickets may be."""
     listed = {ticket.key for ticket in tickets}
+    coming = {key for key, one in known.items() if one.task_id not in cancelled}
     named = (key for ticket in tickets for key in ticket.blockers)
-    return tuple(dict.fromkeys(key for key in named if key not in listed and key not in known))
+    return tuple(dict.fromkeys(key for key in named if key not in listed and key not in coming))
 
 
 def unlisted(
@@ -110,6 +124,13 @@ def unlisted(
     """Tickets that were taken in and are not listed any more. ``over``: ids of tasks that are."""
     listed = {ticket.key for ticket in tickets}
     return tuple(key for key, one in known.items() if key not in listed and one.task_id not in over)
+
+
+def in_order(arrivals: Sequence[Arrival]) -> Iterator[Arrival]:
+    """Each after those of them that it waits for."""
+    by_task = {one.known.task_id: one for one in arrivals}
+    needs = {name: [need for need in one.dependencies if need in by_task] for name, one in by_task.items()}
+    return (by_task[name] for name in TopologicalSorter(needs).static_order())
 
 
 def remember(before: KnownTicket, ticket: Ticket) -> KnownTicket:
@@ -128,16 +149,28 @@ def _judge(ticket: Ticket, sight: Sight) -> Unready | None:
     if missing := missing_parts(ticket):
         return Unready(ticket, "; ".join(missing), is_askable=True)
     if ticket.task_id.lower() in sight.statuses and ticket.key not in sight.known:
-        return Unready(ticket, f"there is a task {ticket.task_id} already, which is not from this source")
+        return Unready(ticket, f"there is a task {ticket.task_id} already, which is not from this ticket")
     return None
+
+
+def _refuse_namesakes(by_key: Mapping[str, Ticket], sight: Sight, reasons: dict[str, Unready]) -> None:
+    """Of two new tickets whose tasks would have one id, the first comes: both would keep out all the others."""
+    first: dict[str, Ticket] = {}
+    for key, ticket in by_key.items():
+        if key in reasons or key in sight.known:
+            continue
+        if (other := first.setdefault(ticket.task_id.lower(), ticket)) is not ticket:
+            told = f"its task would be called {ticket.task_id}, like that of {other.shown}"
+            reasons[key] = Unready(ticket, told)
 
 
 def _refuse_circles(by_key: Mapping[str, Ticket], reasons: dict[str, Unready]) -> None:
     needs = {key: [one for one in ticket.blockers if one in by_key] for key, ticket in by_key.items()}
     for circle in find_circles(needs):
         told = spell_circle([by_key[key].shown for key in (*circle, circle[0])])
+        why = f"these tickets wait for each other: {told}" if len(circle) > 1 else "it waits for itself"
         for key in circle:
-            reasons.setdefault(key, Unready(by_key[key], f"these tickets wait for each other: {told}"))
+            reasons.setdefault(key, Unready(by_key[key], why))
 
 
 def _refuse_waiting(by_key: Mapping[str, Ticket], sight: Sight, reasons: dict[str, Unready]) -> None:
@@ -147,16 +180,29 @@ def _refuse_waiting(by_key: Mapping[str, Ticket], sight: Sight, reasons: dict[st
         for key in ticket.blockers:
             if key not in sight.known:
                 dependents.setdefault(key, []).append(ticket)
-    outside = [key for key, one in sight.blockers.items() if one is not None and one.is_open]
+    outside = [key for key in dependents if key not in by_key and not _is_settled(key, sight)]
     waiting = [*reasons, *outside]
     while waiting:
         key = waiting.pop()
-        blocker = by_key.get(key) or sight.blockers.get(key)
         for ticket in dependents.get(key, ()):
-            if blocker is not None and ticket.key not in reasons:
-                why = "which is not ready" if key in by_key else "which is not among the tickets here"
-                reasons[ticket.key] = Unready(ticket, f"it waits for {blocker.shown}, {why}")
+            if ticket.key not in reasons:
+                reasons[ticket.key] = Unready(ticket, f"it waits for {_spell(key, by_key, sight)}")
                 waiting.append(ticket.key)
+
+
+def _is_settled(key: str, sight: Sight) -> bool:
+    """The source was asked: it is closed, or there is none. One that nobody asked about may be open."""
+    found = sight.blockers.get(key)
+    return key in sight.blockers and (found is None or not found.is_open)
+
+
+def _spell(key: str, by_key: Mapping[str, Ticket], sight: Sight) -> str:
+    if key in by_key:
+        return f"{by_key[key].shown}, which is not ready"
+    blocker = sight.blockers.get(key)
+    if blocker is None:
+        return f"{key}, of which nothing is known yet"
+    return f"{blocker.shown}, which is not among the tickets here"
 
 
 # --- who comes, and who goes ---
@@ -168,16 +214,17 @@ def _arrive(ticket: Ticket, sight: Sight, by_key: Mapping[str, Ticket]) -> Arriv
     needs = [
         sight.known[key].task_id if key in sight.known else by_key[key].task_id
         for key in ticket.blockers
-        if key in sight.known or key in by_key
+        if (key in sight.known or key in by_key) and not _is_settled(key, sight)
     ]
-    there = [need for need in dict.fromkeys(needs) if need.lower() != before.task_id.lower()]
-    task = replace(task_of(ticket, sight.source, dependencies=there), id=before.task_id)
-    return Arrival(ticket, task, remember(before, ticket))
+    there = tuple(need for need in dict.fromkeys(needs) if need.lower() != before.task_id.lower())
+    return Arrival(ticket, remember(before, ticket), there)
 
 
 def _is_same(arrival: Arrival, sight: Sight) -> bool:
+    """As its task has it; or, if somebody works on that, as they were told last."""
     known = sight.known[arrival.ticket.key]
-    return arrival.known.seen in (known.seen, known.noted) or _is_over(known, sight)
+    last = (known.noted or known.seen) if known.task_id in sight.begun else known.seen
+    return arrival.known.seen == last or _is_over(known, sight)
 
 
 def _is_over(known: KnownTicket, sight: Sight) -> bool:
@@ -190,11 +237,14 @@ def _find_gone(by_key: Mapping[str, Ticket], sight: Sight) -> Iterator[Gone]:
     listed = {key: ticket for key, ticket in by_key.items() if key in sight.known}
     for key, ticket in (*listed.items(), *sight.gone.items()):
         known = sight.known[key]
-        if _is_over(known, sight):
+        if (
+            sight.statuses.get(known.task_id.lower()) is not TaskStatus.OPEN
+        ):  # nothing is left to be cancelled
             continue
         if ticket is None:
-            yield Gone(known, f"its ticket {known.shown} is not there any more")
+            yield Gone(known, f"its ticket {known.shown} is not there any more", is_settled=True)
         elif sight.is_shared and (why := why_unwanted(ticket, labels=sight.labels)):
-            yield Gone(known, f"its ticket {known.shown} is not wanted any more: {why}")
+            told = f"its ticket {known.shown} is not wanted any more: {why}"
+            yield Gone(known, told, is_settled=not ticket.is_open)
         elif not ticket.is_open:
-            yield Gone(known, f"its ticket {known.shown} is closed")
+            yield Gone(known, f"its ticket {known.shown} is closed", is_settled=True)

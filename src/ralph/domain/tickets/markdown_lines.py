@@ -123,12 +123,13 @@ class _Reading:
             self._add(number, Kind.CODE, line)
             self.fence = None if fence.is_closed_by(stripped, indent) else fence
             return
+        was_in_comment = self.in_comment
         visible = self._without_comments(number)
         if fence:
             self._add(number, Kind.CODE, visible)
             self.fence = None if fence.is_closed_by(stripped, indent) and not self.in_comment else fence
             return
-        self._tell(number, visible)
+        self._tell(number, visible, is_commented=was_in_comment)
 
     def _without_comments(self, number: int) -> str:
         line = self.lines[number]
@@ -165,12 +166,12 @@ class _Reading:
 
     # --- what it is ---
 
-    def _tell(self, number: int, visible: str) -> None:
+    def _tell(self, number: int, visible: str, *, is_commented: bool) -> None:
         stripped = visible.strip(" \t")
         indent = width_of(visible[: len(visible) - len(visible.lstrip(" \t"))])
         last = self.found[-1] if self.found else None
         if not stripped:
-            is_emptied = bool(self.lines[number].strip())
+            is_emptied = is_commented or bool(self.lines[number].strip())
             self.in_html = self.in_html and is_emptied
             self.found.append(Line(number=number + 1, kind=Kind.BLANK, visible="", is_emptied=is_emptied))
             return

@@ -90,6 +90,16 @@ def _metadata(ticket: Ticket, source: str) -> Mapping[str, Any]:
 
 def file_of(task: Task) -> str:
     """The file of the project that its ticket stands in; empty: none."""
+    return _fact(task, "file")
+
+
+def ticket_words(task: Task) -> str:
+    """Which ticket a task came from, for people; empty: none."""
+    return " ".join(filter(None, (_fact(task, "shown"), _fact(task, "url") or _fact(task, "source"))))
+
+
+def _fact(task: Task, name: str) -> str:
+    """Metadata is anyone's to write."""
     ticket = task.metadata.get(TICKET)
-    found = ticket.get("file") if isinstance(ticket, Mapping) else None
+    found = ticket.get(name) if isinstance(ticket, Mapping) else None
     return found if isinstance(found, str) else ""

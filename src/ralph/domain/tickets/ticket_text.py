@@ -111,7 +111,7 @@ _PSEUDO = 7  # below every real heading
 _CRITERIA = re.compile(
     r"[\W_]*(?:\d{1,3}[.)]\s*)?"
     r"(?:acceptance(?:\s+(?:criteri(?:a|on)|conditions?|tests?|checklist|scenarios?))?|done\s+when|definition\s+of\s+done)"
-    r"(?![\w'])(?P<rest>.*)",
+    r"(?![A-Za-z0-9'])(?P<rest>.*)",
     re.IGNORECASE,
 )
 _BLOCKERS = re.compile(

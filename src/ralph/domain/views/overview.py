@@ -26,7 +26,7 @@ _STOPPED = {
     RunState.WAITING: Tone.WARNING,
 }
 """Nothing more happens in a run that ended so, unless a person does something."""
-_TITLES = {CardKind.TASK: "Tasks", CardKind.STORY: "all projects"}
+_TITLES = {CardKind.TASK: "Tasks", CardKind.STORY: "Stories"}
 
 
 # --- what was read of each project ---

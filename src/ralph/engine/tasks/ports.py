@@ -351,6 +351,11 @@ class Supply(Protocol):
         """More may come until the user stops it."""
         ...
 
+    @property
+    def claim_again(self) -> float:
+        """While it stays: seconds until a task that was not ours is asked for again."""
+        ...
+
     async def look_after(self) -> None:
         """Until it is cancelled: take in what comes, and tell what happened. Never raises what a service does."""
         ...
@@ -368,6 +373,7 @@ class NoSupply:
     """All tasks are on record, and nobody else knows of them."""
 
     stays = False
+    claim_again = 0.0
 
     async def look_after(self) -> None: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.budget import Budget
@@ -74,6 +74,7 @@ class Worker:
 
     _results: dict[str, TaskResult] = field(default_factory=dict, init=False)
     _begun: set[str] = field(default_factory=set, init=False)
+    _not_now: dict[str, float] = field(default_factory=dict, init=False)  # not ours; when to ask again
     _spends: dict[str, Spend] = field(default_factory=dict, init=False)  # of each task, with its time
     _accepted: list[str] = field(default_factory=list, init=False)  # by an earlier process; not merged yet
     _concerns: list[str] = field(default_factory=list, init=False)
@@ -86,7 +87,7 @@ class Worker:
     async def run(self) -> RunResult:
         active: dict[asyncio.Task[TaskResult], str] = {}
         limit = ""
-        self._accepted = self._wanted_in(TaskStatus.ACCEPTED)
+        self._accepted = [task.id for task in self._wanted_in(TaskStatus.ACCEPTED)]
         await self.merges.prepare()
         await self._remove_merged_worktrees()
         looking_after = asyncio.create_task(self.supply.look_after())
@@ -96,6 +97,7 @@ class Worker:
                 limit = limit or self._exceeded() or ""
                 self._concerns += self.watch.look(tuple(active.values()))
                 if not stopping and self._broken is None:
+                    self._ask_again()
                     self._start_ready(active, only_merges=bool(limit))
                 if not active and (stopping or limit or self._broken is not None or not self.supply.stays):
                     break
@@ -126,6 +128,14 @@ class Worker:
             self._begun.add(name)
             active[asyncio.create_task(self._work_on(name), name=name)] = name
 
+    def _ask_again(self) -> None:
+        """Whoever worked on it may have stood back, or may be gone."""
+        now = self.clock.monotonic()
+        for name in [name for name, at in self._not_now.items() if at <= now]:
+            del self._not_now[name]
+            self._begun.discard(name)
+            self.tasks.release(name)
+
     def _claim_next(self, only_merges: bool) -> str | None:
         """Accepted ones first: they only wait to be merged, which uses up no limit."""
         at = self.clock.now()
@@ -143,8 +153,8 @@ class Worker:
                 return name
         return None
 
-    def _wanted_in(self, status: TaskStatus) -> list[str]:
-        return [task.id for task in self.tasks.in_status(status) if not self.wanted or task.id in self.wanted]
+    def _wanted_in(self, status: TaskStatus) -> list[Task]:
+        return [task for task in self.tasks.in_status(status) if not self.wanted or task.id in self.wanted]
 
     async def _remove_merged_worktrees(self) -> None:
         """Those of merged tasks that an earlier process could not remove."""
@@ -206,6 +216,8 @@ class Worker:
         task = self.tasks.get(name)
         if task.status is TaskStatus.CANCELLED:
             return result_of_run(task, Outcome.CANCELLED, reason)
+        if self.supply.stays:
+            self._not_now[name] = self.clock.monotonic() + self.supply.claim_again
         return TaskResult(name, Outcome.WAITING, reason, is_begun=False)
 
     async def _catch_up(self, worktree: Worktree) -> None:
@@ -252,8 +264,10 @@ class Worker:
 
     def _take_result(self, name: str, result: TaskResult) -> None:
         self.watch.settled(name)
+        is_news = self._results.get(name) != result
         self._results[name] = result
-        self._report(result)
+        if is_news:
+            self._report(result)
         self.journal.commit(self._now())
 
     def _report(self, result: TaskResult) -> None:
@@ -278,17 +292,18 @@ class Worker:
         """What is still open waits for something that was not done, or was left by a stop or a limit."""
         self._take_earlier()
         results = tuple(self._results.values())
-        accepted = [name for name in self._wanted_in(TaskStatus.ACCEPTED) if name not in self._results]
-        left = [*self._wanted_in(TaskStatus.OPEN), *accepted]
+        accepted = [task for task in self._wanted_in(TaskStatus.ACCEPTED) if task.id not in self._results]
+        found = {task.id: task for task in (*self._wanted_in(TaskStatus.OPEN), *accepted)}
+        left = list(found)
         outcome = outcome_of(results, left=left, is_stopped=self.control.stopping, limit=limit)
         ended_by = limit or ("stopped by the user" if self.control.stopping else "")
-        not_begun = [self._left(name, ended_by) for name in left if name not in self._results]
+        not_begun = [self._left(task, ended_by) for name, task in found.items() if name not in self._results]
         for one in not_begun[:MOST_LEFT]:
             self._report(one)
         reason = limit if limit and outcome is Outcome.EXHAUSTED else reason_of(results, left=not_begun)
         unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]
         unfinished += [one for one in not_begun[:MOST_LEFT] if one.reason != ended_by]
-        hint = retry_hint(self._over(left))
+        hint = retry_hint(self._over(found))
         if (broken := self._broken) is not None:
             outcome, reason, hint = Outcome.FAILED, broken.message, broken.hint
             self._concerns += broken.said
@@ -316,13 +331,12 @@ class Worker:
             if name not in self._results and (result := result_of_earlier(self.tasks.get(name))) is not None:
                 self._take_result(name, result)
 
-    def _left(self, name: str, ended_by: str) -> TaskResult:
-        task = self.tasks.get(name)
+    def _left(self, task: Task, ended_by: str) -> TaskResult:
         needs = [need for need in map(self.tasks.find, task.dependencies) if need is not None]
         unfinished = [need for need in needs if need.status is not TaskStatus.DONE]
         return result_of_left(task, unfinished, ended_by=ended_by)
 
-    def _over(self, left: Sequence[str]) -> list[Task]:
+    def _over(self, left: Mapping[str, Task]) -> list[Task]:
         """What is over and not done, among the results and among what the rest waits for, directly or not. What the user
         cancelled is not missed, unless it was asked for by name."""
         missed = [
@@ -332,10 +346,14 @@ class Worker:
         ]
         names = dict.fromkeys((*missed, *left))
         waiting = list(names)
+        found: list[Task] = []
         while waiting:
-            task = self.tasks.find(waiting.pop())
+            name = waiting.pop()
+            task = left.get(name) or self.tasks.find(name)
+            found += [task] if task is not None else []
             new = [need for need in task.dependencies if need not in names] if task is not None else []
             names.update(dict.fromkeys(new))
             waiting += new
-        found = (self.tasks.find(name) for name in names)
-        return [task for task in found if task is not None and can_be_reopened(task)]
+        order = {name: place for place, name in enumerate(names)}
+        over = [task for task in found if can_be_reopened(task)]
+        return sorted(over, key=lambda task: order.get(task.id, len(order)))

@@ -25,17 +25,17 @@ class TicketClaims:
         unwanted = "it is not there any more" if ticket is None else why_unwanted(ticket, labels=self.labels)
         if unwanted:
             reason = f"its ticket {known.shown} is not wanted any more: {unwanted}"
-            self.memory.withdraw(known, reason)
+            self.memory.withdraw(known, reason, is_settled=ticket is None or not ticket.is_open)
             return reason
         assert ticket is not None
-        if held := why_held(ticket, holder=self.holder):
+        if held := why_held(ticket, holder=self.holder, labels=self.labels):
             await self._stand_back(source, known, ticket)
             return f"{known.shown} is taken: {held}"
         # On record first: whoever is killed in between knows that their name may be there.
         self._save(known, is_taken=True)
         await source.move(known.key, Move.TAKE, holder=self.holder)
         ticket = await source.read(known.key)
-        if ticket is not None and (held := why_held(ticket, holder=self.holder)):
+        if ticket is not None and (held := why_held(ticket, holder=self.holder, labels=self.labels)):
             await self._stand_back(source, known, ticket)
             return f"{known.shown} was taken at the same moment: {held}"
         return ""

@@ -10,7 +10,7 @@ from ralph.domain.loop.events import Warned
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.text.figures import plural
 from ralph.domain.tickets.intake import Intake
-from ralph.domain.tickets.pace import until_next_look
+from ralph.domain.tickets.pace import until_next_claim, until_next_look
 from ralph.domain.tickets.told import asked_for
 from ralph.engine.ports import Clock, Control, Publish
 from ralph.engine.rest import rest
@@ -59,6 +59,10 @@ class TicketDesk:
             self._looking = asyncio.create_task(self._look())
             # Whoever cancels this must not cut a deed in two: nobody would know whether it was done.
             seconds = await asyncio.shield(self._looking)
+
+    @property
+    def claim_again(self) -> float:
+        return until_next_claim(self.poll, self.claims.holder)
 
     async def take(self, task: Task) -> str:
         """Claim the ticket of a task that is about to be begun. Empty: it is ours, or no ticket; else why not."""
@@ -122,9 +126,14 @@ class TicketDesk:
     def _report(self, source: str, found: Intake) -> None:
         """What changed, and what is not ready: each once, however often it is seen."""
         if found.new:
-            names = ", ".join(one.task.id for one in found.new[:SHOWN])
+            names = ", ".join(one.known.task_id for one in found.new[:SHOWN])
             more = f" and {len(found.new) - SHOWN} more" if len(found.new) > SHOWN else ""
             self.publish(Warned(f"{source}: {plural(len(found.new), 'new task')}: {names}{more}", mild=True))
+        for one in (*found.new, *found.changed, *found.edited):
+            for left_out in one.ticket.left_out:
+                self._warn(
+                    f"{one.known.task_id}: left out of its ticket {one.ticket.shown}: {left_out}", mild=True
+                )
         for one in found.edited:
             told = "was edited after the work had begun; the agent is told, and is judged as before"
             self._warn(f"{one.known.task_id}: its ticket {one.ticket.shown} {told}")
@@ -143,7 +152,7 @@ class TicketDesk:
                 await source.say(ticket.key, asked_for(unready.reason))
                 self._asked[ticket.key] = unready.reason
 
-    def _warn(self, text: str) -> None:
+    def _warn(self, text: str, *, mild: bool = False) -> None:
         if text not in self._said:
             self._said.add(text)
-            self.publish(Warned(text))
+            self.publish(Warned(text, mild=mild))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.tickets.intake import Intake, Sight, named_blockers, plan_intake, unlisted
+from ralph.domain.tickets.intake import Intake, Sight, in_order, named_blockers, plan_intake, unlisted
 from ralph.domain.tickets.task_text import note_of
 from ralph.domain.tickets.ticket import Ticket
 from ralph.engine.tickets.ports import Source, Standing, TicketLedger, TicketMemory, Wanted
 
 MOST_ASKED = 500
 """Tickets that are asked about one by one in a look: what is beyond that is left for the next."""
-OVER = (TaskStatus.DONE, TaskStatus.CANCELLED)
+AT_ONCE = 200
+"""Tasks that are written in one transaction: what they hold is in memory then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,9 @@ class TicketIntake:
         wanted = Wanted(labels=labels, limit=self.limit)
         tickets = self.arrange([ticket async for ticket in source.tickets(wanted)])
         known, standings = memory.of_source(source.name), memory.standings()
-        over = {one.task_id for one in known.values() if _status(standings, one.task_id) in OVER}
+        statuses = {one.task_id: _status(standings, one.task_id) for one in known.values()}
+        over = {name for name, status in statuses.items() if status is not TaskStatus.OPEN}
+        cancelled = {name for name, status in statuses.items() if status is TaskStatus.CANCELLED}
         # A part of the list does not say that the rest is gone.
         missed = unlisted(tickets, known, over) if self.limit is None else ()
         return plan_intake(
@@ -47,7 +51,7 @@ class TicketIntake:
                 known=known,
                 statuses={name: standing.status for name, standing in standings.items()},
                 begun=frozenset(one.task_id for one in known.values() if _is_begun(standings, one.task_id)),
-                blockers=await self._read(named_blockers(tickets, known)),
+                blockers=await self._read(named_blockers(tickets, known, cancelled)),
                 gone=await self._read(missed),
             )
         )
@@ -58,14 +62,16 @@ class TicketIntake:
 
 def take_in(memory: TicketMemory, intake: Intake) -> None:
     """New tickets become tasks, changed ones change theirs, and whoever works on an edited one is told."""
-    if intake.new:
-        memory.add([one.task for one in intake.new], [one.known for one in intake.new])
-    late = [one for one in intake.changed if not memory.redefine(one.task, one.known)]
+    arrivals = in_order(intake.new)
+    while some := list(islice(arrivals, AT_ONCE)):
+        memory.add([one.task for one in some], [one.known for one in some])
+    # In order: two that change places would wait for each other in between.
+    late = [one for one in in_order(intake.changed) if not memory.redefine(one.task, one.known)]
     for one in (*intake.edited, *late):
         before = memory.of_task(one.known.task_id) or one.known
         memory.tell(replace(before, noted=one.known.seen), note_of(one.ticket))
     for gone in intake.gone:
-        memory.withdraw(gone.known, gone.reason)
+        memory.withdraw(gone.known, gone.reason, is_settled=gone.is_settled)
 
 
 def _status(standings: Mapping[str, Standing], task_id: str) -> TaskStatus | None:

@@ -90,8 +90,9 @@ class TicketMemory(TicketLedger, Protocol):
         """Give a task that nobody has begun the words of its ticket. False: somebody has."""
         ...
 
-    def withdraw(self, ticket: KnownTicket, reason: str) -> None:
-        """Cancel the task of a ticket that nobody wants any more, and end the work on it."""
+    def withdraw(self, ticket: KnownTicket, reason: str, *, is_settled: bool = False) -> None:
+        """Cancel the task of a ticket that nobody wants any more, and end the work on it. ``is_settled``: no other task waits
+        for it any longer."""
         ...
 
     def tell(self, ticket: KnownTicket, text: str) -> None:

@@ -122,7 +122,7 @@ class ProjectsApp(TaskRequests, TerminalApp):
         first = not self._table("projects").has_rows
         self._table("waiting").show(found.waiting)
         self._table("projects").show(found.projects)
-        if first and not found.waiting:
+        if first and not found.waiting and self._view == "home":
             self._table("projects").focus()
         self.query_one("#totals", Static).update(_totals_line(found))
         self._show_board()

@@ -391,6 +391,19 @@ def test_remarks_are_bounded_and_the_newest_stay() -> None:
     assert len(ticket.left_out) == 2
 
 
+def test_ralph_does_not_hear_itself_but_whoever_quotes_it() -> None:
+    said = [
+        own(1, "ralph: begun."),
+        comment(2, "<!-- ralph:answer x -->"),
+        comment(3, f"> begun {MARK}\nWhy?"),
+    ]
+
+    ticket = read(issue(comments=3), **{"GET issues/1/comments": said})
+
+    assert len(ticket.remarks) == 1
+    assert ticket.remarks[0].text.endswith("Why?")
+
+
 # --- blockers ---
 
 

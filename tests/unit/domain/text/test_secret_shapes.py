@@ -23,6 +23,8 @@ SECRETS = [
     "gho" + "_" + LONG[:36],
     "github_pat" + "_" + LONG + "_x",
     "glpat" + "-" + LONG[:20],
+    "lin_api" + "_" + LONG,
+    "lin_oauth" + "_" + LONG,
     "xoxb" + "-123456789012-" + LONG[:24],
     "AKIA" + "ABCDEFGHIJKLMNOP",
     "AIzaSy" + LONG[:33],

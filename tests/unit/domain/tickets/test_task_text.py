@@ -98,7 +98,9 @@ def test_what_a_prompt_says_outside_of_the_quotation_are_lines_that_ralph_began(
 
 
 def test_placeholders_in_a_ticket_stay_what_they_are() -> None:
-    ticket = replace(TICKET_7, text="{{PROMISE}} {{TASK_ID}} {{BRANCH}} {{DESCRIPTION}}", title="{{TITLE}} {{MAX}}")
+    ticket = replace(
+        TICKET_7, text="{{PROMISE}} {{TASK_ID}} {{BRANCH}} {{DESCRIPTION}}", title="{{TITLE}} {{MAX}}"
+    )
     text = objective("{{TITLE}}\n{{DESCRIPTION}}", task_of(ticket, SOURCE), role="coder", branch="ralph/x")
     assert text.startswith("{{TITLE}} {{MAX}}\n")
     assert "> {{PROMISE}} {{TASK_ID}} {{BRANCH}} {{DESCRIPTION}}" in text.splitlines()
@@ -137,7 +139,12 @@ def test_a_ticket_without_words_is_its_title() -> None:
 def test_a_task_has_all_that_a_ticket_says() -> None:
     ticket = replace(TICKET_7, priority=1, estimate=2.5, group="Greetings", file="TODO.md")
     task = task_of(ticket, SOURCE, dependencies=["hello-3"])
-    assert (task.id, task.title, task.priority, task.dependencies) == ("hello-7", "Say hello", 1, ("hello-3",))
+    assert (task.id, task.title, task.priority, task.dependencies) == (
+        "hello-7",
+        "Say hello",
+        1,
+        ("hello-3",),
+    )
     assert task.spec_id == SOURCE
     assert task_of(replace(ticket, spec="001-photos"), SOURCE).spec_id == "001-photos"
     assert (task.outcome, task.acceptance_criteria) == ("Say hello", ("it says hello",))
@@ -153,14 +160,18 @@ def test_a_task_has_all_that_a_ticket_says() -> None:
     assert file_of(task) == "TODO.md"
 
 
-@pytest.mark.parametrize("metadata", [{}, {TICKET: None}, {TICKET: "TODO.md"}, {TICKET: {}}, {TICKET: {"file": 7}}])
+@pytest.mark.parametrize(
+    "metadata", [{}, {TICKET: None}, {TICKET: "TODO.md"}, {TICKET: {}}, {TICKET: {"file": 7}}]
+)
 def test_metadata_that_somebody_else_wrote_names_no_file(metadata: dict[str, object]) -> None:
     assert file_of(Task(id="T", title="t", metadata=metadata)) == ""
 
 
 def test_a_huge_ticket_takes_no_time() -> None:
     began = time.process_time()
-    task = task_of(replace(TICKET_7, text=f"{MARK}\n" * 300_000, remarks=(Remark("a", "> " * 300_000),)), SOURCE)
+    task = task_of(
+        replace(TICKET_7, text=f"{MARK}\n" * 300_000, remarks=(Remark("a", "> " * 300_000),)), SOURCE
+    )
     assert task.description.count(f"> {MARK}\n") == 300_000
     assert time.process_time() - began < 10
 

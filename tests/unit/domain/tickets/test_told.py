@@ -12,20 +12,26 @@ from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.ticket import Move
 from ralph.domain.tickets.told import Landing, Told, asked_for, linking_text, told_about
 
-RECEIPT = Receipt(commit="c" * 40, claim="every role has accepted it", proofs=(Proof("make test"),), sessions=2)
+RECEIPT = Receipt(
+    commit="c" * 40, claim="every role has accepted it", proofs=(Proof("make test"),), sessions=2
+)
 HERE = Landing(target="main", is_merged=True)
 PULL = Landing(target="main", pull="https://forge.test/pull/7")
 MERGED = Landing(target="main", pull="https://forge.test/pull/7", is_merged=True)
 
 
-def told(status: TaskStatus, landing: Landing = HERE, *, close: str = "delivered", receipt: Receipt = RECEIPT) -> Told:
+def told(
+    status: TaskStatus, landing: Landing = HERE, *, close: str = "delivered", receipt: Receipt = RECEIPT
+) -> Told:
     return told_about(Task(id="T-1", title="Do it", status=status), receipt, landing, close=close)
 
 
 @pytest.mark.parametrize("status", [TaskStatus.OPEN, TaskStatus.FAILED])
 @pytest.mark.parametrize("landing", [Landing(), HERE, PULL, MERGED])
 @pytest.mark.parametrize("close", ["delivered", "always", "never"])
-def test_nothing_is_told_of_work_that_was_not_accepted(status: TaskStatus, landing: Landing, close: str) -> None:
+def test_nothing_is_told_of_work_that_was_not_accepted(
+    status: TaskStatus, landing: Landing, close: str
+) -> None:
     assert told(status, landing, close=close) == Told()
 
 
@@ -40,24 +46,36 @@ def test_nothing_is_told_of_work_that_was_not_accepted(status: TaskStatus, landi
         (MERGED, "never", Move.FINISH),
     ],
 )
-def test_done_work_is_finished_and_closed_as_the_settings_say(landing: Landing, close: str, move: Move) -> None:
+def test_done_work_is_finished_and_closed_as_the_settings_say(
+    landing: Landing, close: str, move: Move
+) -> None:
     assert told(TaskStatus.DONE, landing, close=close).move is move
 
 
 @pytest.mark.parametrize(
     ("status", "landing", "sentence"),
     [
-        (TaskStatus.DONE, HERE, "ralph: done. The work is merged into `main` on the machine that ralph ran on; it was not pushed."),
+        (
+            TaskStatus.DONE,
+            HERE,
+            "ralph: done. The work is merged into `main` on the machine that ralph ran on; it was not pushed.",
+        ),
         (TaskStatus.DONE, MERGED, "ralph: done. https://forge.test/pull/7 is merged into `main`."),
         (
             TaskStatus.ACCEPTED,
             PULL,
             "ralph: the work is proven and ready: https://forge.test/pull/7 can be merged into `main`.",
         ),
-        (TaskStatus.DONE, Landing(is_merged=True), "ralph: done. The work is merged on the machine that ralph ran on; it was not pushed."),
+        (
+            TaskStatus.DONE,
+            Landing(is_merged=True),
+            "ralph: done. The work is merged on the machine that ralph ran on; it was not pushed.",
+        ),
     ],
 )
-def test_the_first_line_says_how_it_stands_and_the_proof_follows(status: TaskStatus, landing: Landing, sentence: str) -> None:
+def test_the_first_line_says_how_it_stands_and_the_proof_follows(
+    status: TaskStatus, landing: Landing, sentence: str
+) -> None:
     text = told(status, landing).text
     first, _, rest = text.partition("\n\n")
     assert first == sentence
@@ -102,8 +120,16 @@ def test_the_print_differs_exactly_if_anything_else_is_told(one: Told, other: To
 @pytest.mark.parametrize(
     ("known", "closes", "text"),
     [
-        (KnownTicket(source="github:o/r", key="1", task_id="T", url="https://x.test/1"), True, "Closes https://x.test/1"),
-        (KnownTicket(source="github:o/r", key="1", task_id="T", url="https://x.test/1"), False, "For https://x.test/1"),
+        (
+            KnownTicket(source="github:o/r", key="1", task_id="T", url="https://x.test/1"),
+            True,
+            "Closes https://x.test/1",
+        ),
+        (
+            KnownTicket(source="github:o/r", key="1", task_id="T", url="https://x.test/1"),
+            False,
+            "For https://x.test/1",
+        ),
         (KnownTicket(source="TODO.md", key="a", task_id="T", shown="a"), False, "For a of TODO.md"),
     ],
 )

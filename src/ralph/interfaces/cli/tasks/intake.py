@@ -184,9 +184,9 @@ def _rows(intake: Intake) -> Iterator[tuple[Cell | str, ...]]:
 
 
 def _row(one: Arrival, what: Cell) -> tuple[Cell | str, ...]:
-    needs = one.task.dependencies
+    needs = one.dependencies
     first = f"{needs[0]} +{len(needs) - 1}" if len(needs) > 1 else "".join(needs)
-    return what, one.ticket.shown, one.task.id, str(len(one.ticket.criteria)), first, one.ticket.title
+    return what, one.ticket.shown, one.known.task_id, str(len(one.ticket.criteria)), first, one.ticket.title
 
 
 def _notes(intake: Intake) -> Iterator[str]:

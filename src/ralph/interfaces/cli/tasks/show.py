@@ -17,6 +17,7 @@ from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskBudget
 from ralph.domain.text.figures import age, duration, money
 from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.tickets.task_text import ticket_words
 from ralph.domain.views.tasks import TaskView
 from ralph.interfaces.cli.folding import print_folded
 from ralph.interfaces.cli.options import json_option, print_json, project_dir_option, state_folder
@@ -84,6 +85,7 @@ def _head(view: TaskView, dependents: Sequence[str], colors: Colors) -> Iterator
     yield f"  state       {getattr(colors, COLOR_OF[view.state])}{view.state}{colors.off}{stage}{reason}"
     pairs = [
         ("spec", task.spec_id),
+        ("ticket", ticket_words(task)),
         ("priority", str(task.priority)),
         ("assignee", task.assignee),
         ("needs", ", ".join(task.dependencies)),

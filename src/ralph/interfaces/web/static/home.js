@@ -68,12 +68,12 @@ function proof(words) {
 }
 
 /** ``nameOf``: the name of a card's project, where there are several. */
-export function board(data, onOpen, nameOf = () => "") {
+export function board(data, onOpen, nameOf = null) {
   const total = data.lanes.reduce((sum, lane) => sum + lane.cards.length, 0);
   const rounds = data.lanes.flatMap((lane) => lane.cards).filter((item) => item.rounds > 0);
   rounds.sort((one, other) => other.rounds - one.rounds);
   const counted = rounds.slice(0, 20).map((item) => ({ name: `${item.id} ${item.title}`, value: item.rounds }));
-  const title = data.kind === "story" ? `Stories: ${data.title}` : data.title;
+  const title = data.kind === "story" && !nameOf ? `Stories: ${data.title}` : data.title;
   return h("section", { class: "board", "aria-label": title },
     h("h2", {}, title, " ", dim(String(total))),
     data.problem && h("p", { class: "problem" }, data.problem),
@@ -81,7 +81,7 @@ export function board(data, onOpen, nameOf = () => "") {
       data.lanes.map((lane) =>
         h("section", { class: `lane ${lane.cards.length ? "" : "is-empty"}`, "aria-label": `${lane.title}: ${lane.cards.length}` },
           h("h3", {}, lane.title, " ", dim(String(lane.cards.length))),
-          lane.cards.map((item) => card(item, onOpen, nameOf(item.project))),
+          lane.cards.map((item) => card(item, onOpen, nameOf?.(item.project))),
         ),
       ),
     ),
