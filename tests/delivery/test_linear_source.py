@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -192,3 +196,37 @@ def test_a_label_of_ours_that_someone_spelled_otherwise_is_ours(linear: Linear) 
     assert label_of("box-1") in read(linear, key).labels
     run(linear.open().move(key, Move.FREE, holder="box-1"))
     assert linear.labels(key) == {"ralph"}
+
+
+# --- as a user meets it ---
+
+
+def ralph(linear: Linear, project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    login = {"LINEAR_API_KEY": linear.tokens["owner1"], "LINEAR_API_URL": linear.url, "HOME": str(project)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RALPH_")} | login
+    return subprocess.run(
+        [sys.executable, "-m", "ralph", *arguments],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+
+
+def test_issues_become_tasks_once_and_those_of_strangers_do_not(linear: Linear, tmp_path: Path) -> None:
+    first = linear.add("first", TEXT)
+    second = linear.add("second", f"{TEXT}\n\nBlocked by {first}", user="colleague")
+    evil = linear.add("evil", TEXT, user="stranger")
+    project = tmp_path / "project"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True, timeout=30)
+
+    done = [ralph(linear, project, "task", "import", name, "--yes") for name in ("linear:eng", "linear:ENG")]
+    shown = ralph(linear, project, "task", "list", "--json")
+
+    assert [one.returncode for one in done] == [0, 0], done
+    tasks = {task["id"]: task for task in json.loads(shown.stdout)["tasks"]}
+    assert set(tasks) == {first, second}
+    assert all(evil in one.stdout + one.stderr for one in done)
+    assert linear.tokens["owner1"] not in repr(done)
