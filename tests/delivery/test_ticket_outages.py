@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.running import wait_for
+from tests.acceptance.running import kinds, wait_for
 
 from .killing import shipping
 from .shipping import ShipProject
@@ -111,19 +111,23 @@ def test_away_when_a_ticket_is_to_be_claimed(project: ShipProject, forge: Forge)
 
 
 def test_a_watch_outlives_an_outage(project: ShipProject, forge: Forge) -> None:
-    list_of_issues = r"GET .*/issues\?"
+    forge.open_issue("Nobody can check this", labels=["ralph"])
+    look = r"GET .*/issues\?"
 
     with shipping(project, *FROM, "--watch") as process:
-        wait_for(lambda: bool(forge.requested(list_of_issues)), "it looks", SECONDS)
+        wait_for(lambda: "warned" in kinds(project), "it has looked", SECONDS)
         forge.misbehave(status=502)
+        looks = len(forge.requested(look))
         number = forge.open_issue("Add the file", BODY, labels=["ralph"])
-        wait_for(lambda: len(forge.requested(list_of_issues)) == 2, "it looks again", SECONDS)
+        wait_for(lambda: len(forge.requested(look)) > looks, "it looks again", SECONDS)
         forge.behave()
-        wait_for(lambda: "ralph:done" in labels(forge, number), "it takes the ticket", SECONDS)
+        wait_for(lambda: statuses(project) == {f"demo-{number}": "done"}, "it takes the ticket", SECONDS)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=SECONDS)
 
-    assert (out + err).count("the work goes on, and this is tried again") == 1
+    assert "GitHub answered 502" in out + err
+    assert "the work goes on, and this is tried again" in out + err
     assert process.returncode == 0, "nothing was left"
     assert sessions(project) == [f"demo-{number}"]
+    assert labels(forge, number) == {"ralph", "ralph:done"}
     assert "ralph: done." in said(forge, number)

@@ -33,6 +33,7 @@ from ralph.config.kinds import (
 from ralph.config.profile_settings import ProfilesSettings
 from ralph.config.sandbox_settings import SandboxSettings
 from ralph.config.shares import Shares
+from ralph.config.ticket_settings import TicketSettings
 from ralph.config.untrusted import (
     ALWAYS,
     FEWER,
@@ -43,7 +44,6 @@ from ralph.config.untrusted import (
     only,
     rising,
 )
-from ralph.config.ticket_settings import TicketSettings
 from ralph.config.workspace_settings import WorkspaceSettings
 from ralph.domain.agent.options import Isolation
 from ralph.domain.delivery.kind import DeliveryKind

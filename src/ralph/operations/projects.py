@@ -144,9 +144,7 @@ def remember_project(loaded: Loaded, *, environ: Mapping[str, str] = os.environ)
 
 def wants_to_remember(loaded: Loaded) -> bool:
     """A repository has no say in it: neither its settings nor what lies in its folder as the user's local ones."""
-    from ralph.config.sources import LOCAL_FILE, SETTINGS_FILE
-
-    if loaded.origin(REMEMBER).label not in (SETTINGS_FILE, LOCAL_FILE):
+    if loaded.project.origins.get(REMEMBER) != loaded.origin(REMEMBER):
         return loaded.settings.projects.remember
     own = loaded.own.values.get("projects")
     return isinstance(own, Mapping) and own.get("remember") is True

@@ -57,8 +57,8 @@ def look_at(root: Root, settings: Settings, asked: Asked) -> Found:
         return asyncio.run(_look(_open(asked.source, root), settings, asked, ledger, holder))
 
 
-def take_in(root: Root, found: Found) -> None:
-    """All of it or nothing of what is new. Raises UsageError if tasks of the same names were added meanwhile."""
+def import_found(root: Root, found: Found) -> None:
+    """Raises UsageError if tasks of the same names were added meanwhile; importing again takes what is left."""
     from ralph.engine.tickets.intake import take_in
 
     with open_record(root.state / STATE_FOLDER, create=True) as record:

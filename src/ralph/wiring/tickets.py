@@ -97,6 +97,12 @@ def store_of(kit: Kit, tasks: TaskStore) -> TicketStore:
     return TicketStore(kit.record.database, tasks, now=kit.clock.now)
 
 
+def note_for(kit: Kit, tasks: TaskStore, task: Task) -> str:
+    """What whoever works on it must know of edits of its ticket since the work began; empty: nothing."""
+    known = store_of(kit, tasks).of_task(task.id)
+    return "" if known is None else known.note
+
+
 def holder_of(memory: TicketStore) -> str:
     """What this project on this machine is called on trackers."""
 
@@ -161,7 +167,7 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, bas
         stays=stays,
         asks=settings.ask,
     )
-    await desk.open()
+    await desk.begin()
     return desk
 
 

@@ -40,6 +40,7 @@ FREE = [
     "pullRequest.answerReviews",
     "pullRequest.draft",
     "pullRequest.wait",
+    "projects.remember",  # only the user's own counts
     "profiles.promise.completionPromise",
     "profiles.supervised.restartDelay",
     "profiles.supervised.waitTimeout",

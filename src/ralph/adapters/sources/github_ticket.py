@@ -13,7 +13,7 @@ from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.tickets.claim import PREFIX
 from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket import Remark, Ticket
-from ralph.domain.tickets.ticket_text import read_text
+from ralph.domain.tickets.ticket_text import Stated, read_text
 
 LONGEST_TITLE = 256
 """GitHub takes no more."""
@@ -25,7 +25,8 @@ _REFERENCE = re.compile(
     r"(?:(?P<owner>[\w.-]+)/(?P<name>[\w.-]+))?(?:#|\bGH-)(?P<number>[1-9][0-9]{0,17})", re.ASCII
 )
 _ADDRESS = re.compile(
-    r"https?://(?P<host>[\w.:-]+)/(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)/(?:issues|pull)/(?P<number>[1-9][0-9]{0,17})(?:[/?#].*)?",
+    r"https?://(?P<host>[\w.:-]{1,100})/(?P<owner>[\w.-]{1,100})/(?P<name>[\w.-]{1,100})"
+    r"/(?:issues|pull)/(?P<number>[1-9][0-9]{0,8})(?![\w-])(?:#[\w-]{1,100})?",
     re.ASCII,
 )
 
@@ -62,7 +63,7 @@ def ticket_of(issue: Shape, home: Home, heard: Heard) -> Ticket:
     """Of an issue whose author is trusted."""
     number, labels = issue["number"].number, labels_of(issue)
     stated = read_text(issue["body"].text)
-    named, foreign = _split_blockers(stated.blockers, home, number)
+    named, foreign = _split_blockers(_stated_blockers(issue["body"].text, stated, home), home, number)
     return Ticket(
         key=str(number),
         shown=f"#{number}",
@@ -151,6 +152,17 @@ def _is_hidden(character: str) -> bool:
     return category(character) == "Cf" or "\U000e0000" <= character <= "\U000e0fff"
 
 
+def _stated_blockers(body: str, stated: Stated, home: Home) -> tuple[str, ...]:
+    """People also paste addresses of issues: one on this host means ``owner/repo#12``."""
+
+    def shorten(found: re.Match[str]) -> str:
+        is_here = found["host"].lower() == home.host
+        return f"{found['owner']}/{found['name']}#{found['number']}" if is_here else found[0]
+
+    short, count = _ADDRESS.subn(shorten, body)
+    return read_text(short).blockers if count else stated.blockers
+
+
 def _split_blockers(stated: Sequence[str], home: Home, own: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     keys: list[str] = []
     foreign: list[str] = []
@@ -165,12 +177,11 @@ def _split_blockers(stated: Sequence[str], home: Home, own: int) -> tuple[tuple[
 
 def _key_of(reference: str, home: Home) -> str:
     """Empty: it is in another repository, or is no reference to an issue."""
-    found = _ADDRESS.fullmatch(reference) or _REFERENCE.fullmatch(reference)
+    found = _REFERENCE.fullmatch(reference)
     if found is None:
-        return reference if _NUMBER.fullmatch(reference) else ""
-    parts = found.groupdict()
-    is_here = parts["owner"] is None or f"{parts['owner']}/{parts['name']}".lower() == home.repository
-    return found["number"] if is_here and parts.get("host", home.host).lower() == home.host else ""
+        return ""
+    is_here = found["owner"] is None or f"{found['owner']}/{found['name']}".lower() == home.repository
+    return found["number"] if is_here else ""
 
 
 def _elsewhere(what: str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath, files
-from ralph.adapters.sources.markdown_files import TASKS, find_context, find_lists, is_file
+from ralph.adapters.sources.markdown_files import TASKS, find_context, find_lists, is_file, plan_in
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.batch import PLACE, add_notes, merge, parts_of
 from ralph.domain.tickets.checklist import LARGEST_BYTES, Checklist, Item, read_checklist, tick_all
@@ -49,7 +49,10 @@ def open_markdown(path: Path, root: Path) -> MarkdownSource:
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         message = f"{shown} is neither a file nor a folder"
         raise UsageError(message, hint="name a Markdown file with checkboxes")
-    return MarkdownSource(place, top, is_folder=stat.S_ISDIR(found.st_mode))
+    is_folder = stat.S_ISDIR(found.st_mode)
+    if is_folder and (file := plan_in(place, top)) is not None:  # the same tickets as those of the file
+        place, is_folder = file, False
+    return MarkdownSource(place, top, is_folder=is_folder)
 
 
 @dataclass(frozen=True, slots=True)

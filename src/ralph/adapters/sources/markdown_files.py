@@ -36,6 +36,16 @@ def find_lists(folder: Path, root: Path) -> list[Path]:
     return found
 
 
+def plan_in(folder: Path, root: Path) -> Path | None:
+    """The ``tasks.md`` of a folder that is one feature or one change."""
+    try:
+        names = beneath.list_names(folder, root)
+    except OSError:
+        return None
+    file = folder / TASKS
+    return file if TASKS in names and _is_plan(folder, names) and is_file(file, root) else None
+
+
 def _plans(folder: Path, root: Path) -> Iterator[Path]:
     waiting = [(folder, 0)]
     seen = 0

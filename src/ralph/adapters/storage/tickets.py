@@ -95,10 +95,14 @@ class TicketStore:
 
     def withdraw(self, ticket: KnownTicket, reason: str, *, is_settled: bool = False) -> None:
         at, name = self._now(), ticket.task_id
+        if self._tasks.get(name).status is not TaskStatus.OPEN:
+            return  # what was accepted meanwhile was wanted: whoever merged it may have closed the ticket
         claim = self._tasks.claim_of(name)
         if is_settled:  # first: whoever is killed in between finds the ticket gone, and does the rest
             for dependent in self._tasks.dependents(name):
                 self._tasks.change(dependent, lambda now: _without(now, name), at=at)
+                told = f"waits no longer for {name}: nobody will do {ticket.shown} any more"
+                self._tasks.note(dependent, TaskEvent(TICKET, told, at))
         self._tasks.change(name, lambda now: cancel(now, reason), at=at)
         if claim is not None and claim.run_id:
             Controls(self._database, self._path, claim.run_id).ask(Ask.STOP_NOW, at=at)

@@ -33,8 +33,8 @@ def smallness(tickets: Sequence[Ticket]) -> str:
         f" and {len(small) - MOST_SHOWN} more" if len(small) > MOST_SHOWN else ""
     )
     return (
-        f"{len(small)} of {len(tickets)} tasks have no check of their own: {shown}. Each would be a session"
-        " of its own, with nothing but its title to judge it by."
+        f"{len(small)} of {len(tickets)} tasks have no check of their own ({shown}): each would be a session of its own, with"
+        " nothing but its title to judge it by"
     )
 
 
@@ -45,6 +45,10 @@ def parts_of(key: str) -> tuple[str, ...]:
     """``T001+T002`` → both; ``001-photos/tasks.md:T001+T002`` → each with its file. One that is alone: itself."""
     place, colon, names = key.rpartition(PLACE)
     return tuple(f"{place}{colon}{name}" for name in names.split(PLUS))
+
+
+def is_batch(key: str) -> bool:
+    return len(parts_of(key)) > 1
 
 
 def _join(keys: Sequence[str]) -> str:
@@ -99,7 +103,11 @@ def merge(tickets: Sequence[Ticket]) -> Ticket:
 
 
 def _shown(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]} ({len(names)})"
+    """``001-photos T001, T002``: what they have in common is said once."""
+    place = names[0].rpartition(" ")[0]
+    is_common = place and all(name.rpartition(" ")[0] == place for name in names)
+    rest = [name.removeprefix(f"{place} ") if is_common else name for name in names[1:]]
+    return ", ".join((names[0], *rest)) if len(names) <= 3 else f"{names[0]} … {rest[-1]} ({len(names)})"
 
 
 def _criterion(ticket: Ticket) -> str:

@@ -23,7 +23,7 @@ def why_unwanted(ticket: Ticket, *, labels: Sequence[str]) -> str:
             f"it was written by {who} may not write there: write a ticket of your own with what you want done"
         )
     if done := next(filter(is_done, ticket.labels), ""):
-        return f"it is done: remove the label {done} to have it worked on again"
+        return f"it is done: it has the label {done}"
     return ""
 
 

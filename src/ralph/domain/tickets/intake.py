@@ -135,7 +135,7 @@ def in_order(arrivals: Sequence[Arrival]) -> Iterator[Arrival]:
 
 def remember(before: KnownTicket, ticket: Ticket) -> KnownTicket:
     """As it is when its task has the words of ``ticket``."""
-    return replace(before, shown=ticket.shown, url=ticket.url, seen=fingerprint(ticket), noted="")
+    return replace(before, shown=ticket.shown, url=ticket.url, seen=fingerprint(ticket), noted="", note="")
 
 
 # --- who stays out ---
@@ -146,6 +146,8 @@ def _judge(ticket: Ticket, sight: Sight) -> Unready | None:
         held = why_held(ticket, holder=sight.holder, labels=sight.labels)
         if why := why_unwanted(ticket, labels=sight.labels) or held:
             return Unready(ticket, why)
+    if not ticket.is_open:
+        return Unready(ticket, "it is closed")
     if missing := missing_parts(ticket):
         return Unready(ticket, "; ".join(missing), is_askable=True)
     if ticket.task_id.lower() in sight.statuses and ticket.key not in sight.known:
@@ -209,7 +211,7 @@ def _spell(key: str, by_key: Mapping[str, Ticket], sight: Sight) -> str:
 
 
 def _arrive(ticket: Ticket, sight: Sight, by_key: Mapping[str, Ticket]) -> Arrival:
-    fresh = KnownTicket(source=sight.source, key=ticket.key, task_id=ticket.task_id)
+    fresh = KnownTicket(source=sight.source, key=ticket.key, task_id=ticket.task_id, labels=sight.labels)
     before = sight.known.get(ticket.key, fresh)
     needs = [
         sight.known[key].task_id if key in sight.known else by_key[key].task_id
@@ -237,13 +239,11 @@ def _find_gone(by_key: Mapping[str, Ticket], sight: Sight) -> Iterator[Gone]:
     listed = {key: ticket for key, ticket in by_key.items() if key in sight.known}
     for key, ticket in (*listed.items(), *sight.gone.items()):
         known = sight.known[key]
-        if (
-            sight.statuses.get(known.task_id.lower()) is not TaskStatus.OPEN
-        ):  # nothing is left to be cancelled
-            continue
+        if sight.statuses.get(known.task_id.lower()) is not TaskStatus.OPEN:
+            continue  # nothing is left to be cancelled
         if ticket is None:
             yield Gone(known, f"its ticket {known.shown} is not there any more", is_settled=True)
-        elif sight.is_shared and (why := why_unwanted(ticket, labels=sight.labels)):
+        elif sight.is_shared and (why := why_unwanted(ticket, labels=known.labels or sight.labels)):
             told = f"its ticket {known.shown} is not wanted any more: {why}"
             yield Gone(known, told, is_settled=not ticket.is_open)
         elif not ticket.is_open:

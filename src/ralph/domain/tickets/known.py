@@ -9,7 +9,8 @@ from ralph.domain.delivery.receipt import Proof
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownTicket:
-    """``seen``: the print of the words that its task has; ``noted``: of those that were told as a note since.
+    """``seen``: the print of the words that its task has; ``noted``: of those that were told as ``note`` since.
+    ``labels``: those that made it ours.
 
     ``settled``: the status of its task that the ticket was told of; ``told``: the print of what it was told. ``proofs``:
     what was run on ``proven``, the commit that was merged into ``target``, or is to be.
@@ -20,8 +21,10 @@ class KnownTicket:
     task_id: str
     shown: str = ""
     url: str = ""
+    labels: tuple[str, ...] = ()
     seen: str = ""
     noted: str = ""
+    note: str = ""
     is_taken: bool = False  # this machine's name is on it
     settled: str = ""
     told: str = ""

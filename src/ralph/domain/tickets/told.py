@@ -64,7 +64,9 @@ def _sentence(landing: Landing) -> str:
 def linking_text(known: KnownTicket, *, closes: bool) -> str:
     """For its pull request: forges and trackers know the word, and close the ticket when that is merged into the default
     branch. For another base ralph does it."""
-    return f"{'Closes' if closes else 'For'} {known.url or f'{known.shown} of {known.source}'}"
+    if not known.url:
+        return f"For {known.shown} of {known.source}"
+    return f"{'Closes' if closes else 'For'} {known.url}"
 
 
 def asked_for(missing: str) -> str:

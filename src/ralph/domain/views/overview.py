@@ -127,7 +127,9 @@ def _waits_of(look: ProjectLook) -> list[Wait]:
                 kind=WaitKind.PROJECT,
                 title=look.name,
                 words="cannot be read",
-                reason=f"{look.problem}. {look.hint}".strip(". ") + ("." if look.hint else ""),
+                reason=f"{look.problem}. {look.hint[:1].upper()}{look.hint[1:]}"
+                if look.hint
+                else look.problem,
                 tone=Tone.BAD,
             )
         ]

@@ -93,25 +93,28 @@ class Worker:
         looking_after = asyncio.create_task(self.supply.look_after())
         try:
             while True:
+                stays = self.supply.stays and not looking_after.done()  # else nothing would ever come
                 stopping = await stand_by(self.control, self._exceeded)
                 limit = limit or self._exceeded() or ""
                 self._concerns += self.watch.look(tuple(active.values()))
                 if not stopping and self._broken is None:
                     self._ask_again()
                     self._start_ready(active, only_merges=bool(limit))
-                if not active and (stopping or limit or self._broken is not None or not self.supply.stays):
+                if not active and (stopping or limit or self._broken is not None or not stays):
                     break
                 if not active:
                     await rest(LOOK_EVERY, clock=self.clock, control=self.control)
                     continue
-                again = LOOK_EVERY if self.merge.can_wait or self.supply.stays else None
+                again = LOOK_EVERY if self.merge.can_wait or stays else None
                 done, _ = await asyncio.wait(active, timeout=again, return_when=asyncio.FIRST_COMPLETED)
                 for finished in done:
                     self._take_result(active.pop(finished), finished.result())
         finally:
             for under_way in (*active, looking_after):
                 under_way.cancel()
-            await asyncio.gather(*active, looking_after, return_exceptions=True)
+            *_, ended = await asyncio.gather(*active, looking_after, return_exceptions=True)
+            if isinstance(ended, Exception):
+                self._concerns.append(f"tickets were not looked after to the end: {_spell(ended)}")
             for name in self._begun:
                 self.tasks.release(name)
             await self.merges.finish()
@@ -357,3 +360,7 @@ class Worker:
         order = {name: place for place, name in enumerate(names)}
         over = [task for task in found if can_be_reopened(task)]
         return sorted(over, key=lambda task: order.get(task.id, len(order)))
+
+
+def _spell(error: Exception) -> str:
+    return error.message if isinstance(error, RalphError) else f"{type(error).__name__}: {error}"

@@ -13,7 +13,7 @@ from ralph.engine.tickets.ports import Source, TicketMemory
 
 @dataclass(frozen=True, slots=True)
 class TicketClaims:
-    """``labels``: what a ticket must have. ``holder``: what this machine is called there."""
+    """``labels``: what a ticket must have, unless others made it ours. ``holder``: what this machine is called there."""
 
     memory: TicketMemory
     labels: tuple[str, ...]
@@ -22,20 +22,21 @@ class TicketClaims:
     async def take(self, source: Source, known: KnownTicket) -> str:
         """Empty: it is ours; else why not. The name is put up first and looked for afterwards: see ``domain/tickets/claim``."""
         ticket = await source.read(known.key)
-        unwanted = "it is not there any more" if ticket is None else why_unwanted(ticket, labels=self.labels)
+        labels = known.labels or self.labels
+        unwanted = "it is not there any more" if ticket is None else why_unwanted(ticket, labels=labels)
         if unwanted:
             reason = f"its ticket {known.shown} is not wanted any more: {unwanted}"
             self.memory.withdraw(known, reason, is_settled=ticket is None or not ticket.is_open)
             return reason
         assert ticket is not None
-        if held := why_held(ticket, holder=self.holder, labels=self.labels):
+        if held := why_held(ticket, holder=self.holder, labels=labels):
             await self._stand_back(source, known, ticket)
             return f"{known.shown} is taken: {held}"
         # On record first: whoever is killed in between knows that their name may be there.
         self._save(known, is_taken=True)
         await source.move(known.key, Move.TAKE, holder=self.holder)
         ticket = await source.read(known.key)
-        if ticket is not None and (held := why_held(ticket, holder=self.holder, labels=self.labels)):
+        if ticket is not None and (held := why_held(ticket, holder=self.holder, labels=labels)):
             await self._stand_back(source, known, ticket)
             return f"{known.shown} was taken at the same moment: {held}"
         return ""

@@ -43,17 +43,27 @@ class TicketDesk:
     asks: bool = False
     _said: set[str] = field(default_factory=set, init=False)  # what the user was told already
     _asked: dict[str, str] = field(default_factory=dict, init=False)  # what was asked, by ticket
-    _failures: int = field(default=0, init=False)
+    _failures: int = field(default=0, init=False)  # looks in a row for which something was away
+    _troubles: set[str] = field(default_factory=set, init=False)  # since the last look without any
     _looking: asyncio.Task[float] | None = field(default=None, init=False)
 
-    async def open(self) -> None:
-        """Take in what is there now. Raises whatever is wrong with the source: nothing was begun yet."""
-        if self.intake is not None:
-            await self._take_in(self.intake)
+    async def begin(self) -> None:
+        """Take in what is there now. Raises whatever is wrong with the source, for nothing was begun yet; but whoever stays
+        waits for one that is away."""
+        if self.intake is None:
+            return
+        try:
+            problems = await self._take_in(self.intake)
+        except ServiceAway as away:
+            if not self.stays:
+                raise
+            self._failures, problems = 1, [away]
+        for problem in problems:
+            self._trouble(problem)
 
     async def look_after(self) -> None:
         """Until it is cancelled: looks for tickets, and tells them what is new."""
-        seconds = self.poll
+        seconds = until_next_look(self.poll, self._failures)
         while not self.control.stopping:
             await rest(seconds, clock=self.clock, control=self.control)
             self._looking = asyncio.create_task(self._look())
@@ -89,11 +99,14 @@ class TicketDesk:
     async def close(self) -> Sequence[str]:
         """Tell what is left to tell; gives what the user should know."""
         if self._looking is not None:
-            await self._looking
+            await asyncio.wait({self._looking})
         if self.control.stopping_now:
             return ()
-        problems = await self.write_back.run()
-        left = len(self.memory.untold()) if problems else 0
+        try:
+            problems = await self.write_back.run()
+            left = len(self.memory.untold()) if problems else 0
+        except RalphError as error:
+            return (f"tickets could not be told what became of the work: {error.message}",)
         if not left:
             return ()
         reasons = "; ".join(dict.fromkeys(problem.message for problem in problems))
@@ -105,23 +118,28 @@ class TicketDesk:
     async def _look(self) -> float:
         """Seconds until the next one."""
         problems: list[RalphError] = []
-        if self.intake is not None:
-            try:
-                await self._take_in(self.intake)
-            except RalphError as error:
-                problems.append(error)
-        problems += await self.write_back.run()
-        for problem in problems[: 0 if self._failures else None]:
-            self.publish(Warned(f"{problem.message}; the work goes on, and this is tried again"))
-        self._failures = self._failures + 1 if problems else 0
-        after = max((getattr(one, "after", None) or 0.0 for one in problems), default=0.0)
+        try:
+            problems += await self._take_in(self.intake) if self.intake is not None else ()
+        except RalphError as error:
+            problems.append(error)
+        try:
+            problems += await self.write_back.run()
+        except RalphError as error:
+            problems.append(error)
+        for problem in problems:
+            self._trouble(problem)
+        self._troubles = self._troubles if problems else set()
+        away = [one for one in problems if isinstance(one, ServiceAway)]
+        self._failures = self._failures + 1 if away else 0
+        after = max((one.after or 0.0 for one in away), default=0.0)
         return until_next_look(self.poll, self._failures, after=after)
 
-    async def _take_in(self, intake: TicketIntake) -> None:
+    async def _take_in(self, intake: TicketIntake) -> Sequence[RalphError]:
+        """Gives what kept tickets from being asked: that is no reason not to work on the others."""
         found = await intake.look()
         take_in(self.memory, found)
         self._report(intake.source.name, found)
-        await self._ask(intake.source, found)
+        return await self._ask(intake.source, found)
 
     def _report(self, source: str, found: Intake) -> None:
         """What changed, and what is not ready: each once, however often it is seen."""
@@ -145,12 +163,26 @@ class TicketDesk:
             more = f"{plural(len(found.unready) - SHOWN, 'more ticket')} not begun"
             self._warn(f"{source}: {more}; `ralph task check {source}` names them all")
 
-    async def _ask(self, source: Source, found: Intake) -> None:
+    async def _ask(self, source: Source, found: Intake) -> Sequence[RalphError]:
+        problems: list[RalphError] = []
         for unready in found.unready if self.asks and source.is_shared else ():
             ticket = unready.ticket
-            if unready.is_askable and self._asked.get(ticket.key) != unready.reason:
+            if not unready.is_askable or self._asked.get(ticket.key) == unready.reason:
+                continue
+            try:
                 await source.say(ticket.key, asked_for(unready.reason))
-                self._asked[ticket.key] = unready.reason
+            except ServiceAway as away:
+                return [*problems, away]
+            except RalphError as refused:  # it will not be otherwise next time
+                problems.append(refused)
+            self._asked[ticket.key] = unready.reason
+        return problems
+
+    def _trouble(self, problem: RalphError) -> None:
+        """Once, until a look finds none."""
+        if problem.message not in self._troubles:
+            self._troubles.add(problem.message)
+            self.publish(Warned(f"{problem.message}; the work goes on, and this is tried again"))
 
     def _warn(self, text: str, *, mild: bool = False) -> None:
         if text not in self._said:

@@ -7,10 +7,21 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.tickets.intake import Intake, Sight, in_order, named_blockers, plan_intake, unlisted
+from ralph.domain.tickets.batch import is_batch, parts_of
+from ralph.domain.tickets.intake import (
+    Intake,
+    Sight,
+    in_order,
+    named_blockers,
+    plan_intake,
+    remember,
+    unlisted,
+)
+from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.task_text import note_of
 from ralph.domain.tickets.ticket import Ticket
 from ralph.engine.tickets.ports import Source, Standing, TicketLedger, TicketMemory, Wanted
+from ralph.errors import UsageError
 
 MOST_ASKED = 500
 """Tickets that are asked about one by one in a look: what is beyond that is left for the next."""
@@ -33,14 +44,15 @@ class TicketIntake:
         """What would come. Writes nothing."""
         source, memory = self.source, self.memory
         labels = self.labels if source.is_shared else ()
-        wanted = Wanted(labels=labels, limit=self.limit)
-        tickets = self.arrange([ticket async for ticket in source.tickets(wanted)])
         known, standings = memory.of_source(source.name), memory.standings()
+        tickets = await self._list(labels, known)
         statuses = {one.task_id: _status(standings, one.task_id) for one in known.values()}
         over = {name for name, status in statuses.items() if status is not TaskStatus.OPEN}
         cancelled = {name for name, status in statuses.items() if status is TaskStatus.CANCELLED}
         # A part of the list does not say that the rest is gone.
         missed = unlisted(tickets, known, over) if self.limit is None else ()
+        gone = await self._read(missed)
+        tickets = [*tickets, *(one for one in gone.values() if one is not None and is_batch(one.key))]
         return plan_intake(
             Sight(
                 source=source.name,
@@ -52,26 +64,53 @@ class TicketIntake:
                 statuses={name: standing.status for name, standing in standings.items()},
                 begun=frozenset(one.task_id for one in known.values() if _is_begun(standings, one.task_id)),
                 blockers=await self._read(named_blockers(tickets, known, cancelled)),
-                gone=await self._read(missed),
+                gone={key: ticket for key, ticket in gone.items() if not is_batch(key) or ticket is None},
             )
         )
+
+    async def _list(self, labels: tuple[str, ...], known: Mapping[str, KnownTicket]) -> Sequence[Ticket]:
+        """So many that are new as the limit says. What was put together once stays together."""
+        most = None if self.limit is None else self.limit + len(known)
+        batches = {part: key for key in known if is_batch(key) for part in parts_of(key)}
+        found: list[Ticket] = []
+        new = 0
+        async for ticket in self.source.tickets(Wanted(labels=labels, limit=most)):
+            if ticket.key in batches:
+                continue
+            blockers = tuple(dict.fromkeys(batches.get(key, key) for key in ticket.blockers))
+            found.append(replace(ticket, blockers=blockers) if blockers != ticket.blockers else ticket)
+            new += ticket.key not in known
+            if new == self.limit:
+                break
+        return self.arrange(found)
 
     async def _read(self, keys: Sequence[str]) -> dict[str, Ticket | None]:
         return {key: await self.source.read(key) for key in keys[:MOST_ASKED]}
 
 
 def take_in(memory: TicketMemory, intake: Intake) -> None:
-    """New tickets become tasks, changed ones change theirs, and whoever works on an edited one is told."""
+    """New tickets become tasks, changed ones change theirs, and whoever works on an edited one is told.
+
+    Raises UsageError if a task cannot change, when all the others have.
+    """
     arrivals = in_order(intake.new)
     while some := list(islice(arrivals, AT_ONCE)):
         memory.add([one.task for one in some], [one.known for one in some])
-    # In order: two that change places would wait for each other in between.
-    late = [one for one in in_order(intake.changed) if not memory.redefine(one.task, one.known)]
+    late, problems = [], []
+    for one in in_order(intake.changed):  # else two that change places would wait for each other in between
+        try:
+            before = memory.of_task(one.known.task_id) or one.known  # it may have been claimed meanwhile
+            late += [] if memory.redefine(one.task, remember(before, one.ticket)) else [one]
+        except UsageError as error:  # others have nothing to do with it
+            problems.append(error)
     for one in (*intake.edited, *late):
         before = memory.of_task(one.known.task_id) or one.known
-        memory.tell(replace(before, noted=one.known.seen), note_of(one.ticket))
+        note = note_of(one.ticket)
+        memory.tell(replace(before, noted=one.known.seen, note=note), note)
     for gone in intake.gone:
         memory.withdraw(gone.known, gone.reason, is_settled=gone.is_settled)
+    for problem in problems:
+        raise problem
 
 
 def _status(standings: Mapping[str, Standing], task_id: str) -> TaskStatus | None:

@@ -50,7 +50,7 @@ from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, require_runnable
 from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
 from ralph.wiring.runs.task_run import prepare_task
-from ralph.wiring.tickets import confine, imported_from, noting_proofs, open_desk
+from ralph.wiring.tickets import confine, imported_from, note_for, noting_proofs, open_desk
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class RunsOfTasks:
             prepare=partial(self.preparation.prepare, worktree) if self.preparation.is_wanted else None,
             program_files=kit.program_files,
             quota=kit.quota,
-            told=self._told(worktree),
+            told="\n\n".join(filter(None, (self._told(worktree), note_for(kit, self.store, task)))),
         )
         assert isinstance(kit.control, RunControl)
         async with open_run(

@@ -416,6 +416,19 @@ def test_ralph_does_not_hear_itself_but_whoever_quotes_it() -> None:
         ("Blocked by #1", (), 0),
         ("Blocked by #2 and other/r#3", ("2",), 1),
         ("Blocked by ENG-7", (), 1),
+        ("Blocked by https://github.com/o/r/issues/12", ("12",), 0),
+        (
+            "Blocked by: https://github.com/O/R/issues/12#issuecomment-7, and [#3](https://github.com/o/r/issues/3).",
+            ("12", "3"),
+            0,
+        ),
+        (
+            "## Blocked by\n- https://github.com/o/r/issues/12\n- https://github.com/o/other/issues/5",
+            ("12",),
+            1,
+        ),
+        ("See https://github.com/o/r/issues/12", (), 0),
+        ("Blocked by https://evil.example/o/r/issues/12", (), 0),
     ],
 )
 def test_blockers_in_words(words: str, blockers: tuple[str, ...], told: int) -> None:

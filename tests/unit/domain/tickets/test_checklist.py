@@ -330,7 +330,7 @@ def test_the_order_of_phases_is_kept_and_nothing_is_said_twice(plan: list[list[t
         ("- [ ]\n", "line 1: this checkbox says nothing; write what is to be done"),
         ("# Plan\n\nWords.\n", "there is no checkbox in it; write each task as `- [ ] what is to be done`"),
         ("", "there is no checkbox in it"),
-        ("- [ ] T001 a\n\n- [ ] t001 b\n", "line 3: t001 appears twice: in line 1 and in line 3; give each"),
+        ("- [ ] T001 a\n\n- [ ] T001 b\n", "line 3: T001 appears twice: in line 1 and in line 3; give each"),
         ("- [ ] Do it\n- [x] do it\n", "line 2: “do it” appears twice: in line 1 and in line 2; give each"),
         (
             "- [ ] T001 a (depends on T007)\n",

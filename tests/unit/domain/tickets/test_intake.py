@@ -45,7 +45,13 @@ def ticket(key: str, *blockers: str, **more: object) -> Ticket:
 
 def known(one: Ticket, **more: object) -> KnownTicket:
     made = KnownTicket(
-        source=SOURCE, key=one.key, task_id=one.task_id, shown=one.shown, url=one.url, seen=fingerprint(one)
+        source=SOURCE,
+        key=one.key,
+        task_id=one.task_id,
+        shown=one.shown,
+        url=one.url,
+        labels=("ralph",),
+        seen=fingerprint(one),
     )
     return replace(made, **more)  # type: ignore[arg-type]
 

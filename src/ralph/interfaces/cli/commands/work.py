@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ralph.errors import UsageError
 from ralph.interfaces.cli.options import (
     agent_flags_of,
     agent_option,
@@ -108,6 +109,9 @@ def command(
         flags.append((("profiles", "verified", "maximumIterations"), max_iterations, "--max-iterations"))
     loaded = load_with(sources, flags)
     launch = prepare_work_run(loaded, root, tasks, source=_name(source), watch=watch)
+    if dry_run and source:
+        message = "--dry-run estimates tasks that are here, and looks at no source"
+        raise UsageError(message, hint="`ralph task import SOURCE --dry-run` shows what would come")
     if dry_run:
         from ralph.interfaces.cli.tasks.estimate import print_estimate
         from ralph.operations.tasks import estimate_of

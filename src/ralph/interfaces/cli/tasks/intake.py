@@ -91,7 +91,7 @@ def command(
     as_json: bool,
     project_dir: Path | None,
 ) -> None:
-    from ralph.operations.tickets import Asked, look_at, take_in
+    from ralph.operations.tickets import Asked, import_found, look_at
 
     root, settings = _project(project_dir)
     asked = Asked(source=_name(source), limit=limit, batches=batches)
@@ -106,7 +106,7 @@ def command(
         click.confirm(f"Import {_sum(found.intake)}?", abort=True, err=True)
     is_taken = not dry_run and not found.intake.is_empty
     if is_taken:
-        take_in(root, found)
+        import_found(root, found)
     if as_json:
         print_json({**_data(found), "imported": is_taken})
     elif is_taken:
@@ -131,7 +131,8 @@ def check(source: str | None, limit: int | None, as_json: bool, project_dir: Pat
         return 1 if problems else 0
     found = look_at(root, settings, Asked(source=_name(source), limit=limit))
     unready = {one.ticket.shown: one.reason for one in found.intake.unready}
-    hint = f"{found.small}; `ralph task import {clean_line(source)} --batch` does" if found.small else ""
+    puts = f"`ralph task import {clean_line(source)} --batch` puts them together"
+    hint = f"{found.small}; {puts}" if found.small else ""
     _report(unready, hint, as_json=as_json)
     return 1 if unready else 0
 

@@ -103,7 +103,7 @@ export function home(state, onOpen, beginnings, starts) {
     h("h1", { class: "sr" }, "Runs and boards"),
     h("section", { "aria-label": "Under way" },
       h("div", { class: "row" }, h("h2", {}, "Under way"), starts && startButtons(state, starts)),
-      !live.length && h("p", { class: "empty" }, "Nothing is running."),
+      !live.length && h("p", { class: "empty" }, "Nothing is running.", !starts && [" Start a run with ", h("code", {}, "ralph run"), "."]),
       alone.length > 0 && rows(alone),
       whole.map((run) => h("div", { class: "whole" }, runRow(run, parts(run.id).length), rows(parts(run.id).filter((part) => part.live)))),
     ),

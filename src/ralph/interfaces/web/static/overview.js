@@ -29,7 +29,7 @@ function project(each, starts) {
   return h("section", { class: "project panel", "aria-label": each.name, "data-project": each.key },
     h("h3", {}, each.problem ? each.name : h("a", { href: projectLink(each.key) }, each.name)),
     h("p", { class: "dim place" }, each.place),
-    each.problem ? h("p", { class: "bad" }, [each.problem, each.hint].filter(Boolean).join(". ")) : h("p", { class: "dim" }, figures(each.totals).join(" · ")),
+    each.problem ? [h("p", { class: "bad" }, each.problem), each.hint && h("p", { class: "dim" }, each.hint)] : h("p", { class: "dim" }, figures(each.totals).join(" · ")),
     each.waiting > 0 && !each.problem && h("p", { class: "odd" }, `${plural(each.waiting, "thing")} waiting for you`),
     starts && !each.problem && startButtons(each, { work: () => starts.work(each), run: () => starts.run(each) }),
   );

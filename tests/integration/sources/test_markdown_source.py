@@ -1,0 +1,467 @@
+"""Files of the project as a source of work: found, read again each time, and ticked without losing anybody's words."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from ralph.adapters.sources.markdown import MarkdownSource, open_markdown
+from ralph.adapters.sources.markdown_files import MOST_FILES
+from ralph.domain.tasks.entry import id_problem
+from ralph.domain.tickets.batch import batch
+from ralph.domain.tickets.ticket import Move, Ticket
+from ralph.engine.tickets.ports import Source, Wanted
+from ralph.errors import ServiceAway, UsageError
+
+SPECS = Path(__file__).parents[2] / "data" / "specs"
+T = TypeVar("T")
+
+
+def run(work: Coroutine[object, object, T]) -> T:
+    return asyncio.run(work)
+
+
+async def _listed(source: MarkdownSource, wanted: Wanted) -> list[Ticket]:
+    return [one async for one in source.tickets(wanted)]
+
+
+def tickets(
+    source: MarkdownSource, *, limit: int | None = None, labels: tuple[str, ...] = ()
+) -> dict[str, Ticket]:
+    return {one.key: one for one in run(_listed(source, Wanted(labels=labels, limit=limit)))}
+
+
+def finish(source: MarkdownSource, key: str, to: Move = Move.FINISH) -> None:
+    run(source.move(key, to, holder="desk-1"))
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    shutil.copytree(SPECS / "speckit", root)
+    shutil.copytree(SPECS / "openspec", root, dirs_exist_ok=True)
+    return root
+
+
+# --- a file ---
+
+
+def test_a_file_of_spec_kit(project: Path) -> None:
+    source: Source = open_markdown(project / "specs/001-photo-albums/tasks.md", project)
+    assert isinstance(source, MarkdownSource)
+
+    found = tickets(source)
+
+    assert source.name == "specs/001-photo-albums/tasks.md"
+    assert not source.is_shared
+    assert list(found) == [f"T{number:03}" for number in range(2, 21)]
+    album = found["T013"]
+    assert (album.shown, album.task_id, album.title) == (
+        "T013",
+        "001-photo-albums-T013",
+        "Implement GET /albums in src/web/albums.py",
+    )
+    assert album.blockers == ("T012",)
+    assert album.has_own_check
+    assert len(album.criteria) == 2
+    assert album.spec == "001-photo-albums"
+    assert album.file == source.name
+    assert album.priority == 3
+    assert album.group.startswith("Phase 3")
+    assert "Independent Test: Upload three photos" in album.text
+    assert album.context == tuple(
+        f"specs/001-photo-albums/{name}"
+        for name in (
+            "spec.md",
+            "plan.md",
+            "research.md",
+            "data-model.md",
+            "quickstart.md",
+            "contracts/albums.md",
+        )
+    )
+    assert all(id_problem(one.task_id) is None and one.is_open for one in found.values())
+
+
+def test_the_same_file_has_one_name_however_it_is_spelled(project: Path) -> None:
+    (project / "now.md").symlink_to("specs/001-photo-albums/tasks.md")
+    spellings = [
+        project / "specs/001-photo-albums/tasks.md",
+        project / "specs/../specs/001-photo-albums/./tasks.md",
+        project / "now.md",
+        project / "specs/001-photo-albums",
+    ]
+
+    assert {open_markdown(path, project).name for path in spellings} == {"specs/001-photo-albums/tasks.md"}
+
+
+def test_a_plain_list_is_called_after_its_file(tmp_path: Path) -> None:
+    write(tmp_path / "TODO.md", "- [ ] Fix the login\n- [x] Done\n")
+    source = open_markdown(tmp_path / "TODO.md", tmp_path)
+
+    assert [(one.key, one.task_id, one.spec, one.context) for one in tickets(source).values()] == [
+        ("fix-the-login", "TODO-fix-the-login", "TODO", ())
+    ]
+
+
+def test_only_as_many_as_wanted_and_labels_do_not_matter(project: Path) -> None:
+    source = open_markdown(project / "specs/001-photo-albums/tasks.md", project)
+
+    assert list(tickets(source, limit=2, labels=("ralph",))) == ["T002", "T003"]
+
+
+def test_one_ticket_is_read_as_it_is_now(project: Path) -> None:
+    file = project / "specs/001-photo-albums/tasks.md"
+    source = open_markdown(file, project)
+    assert run(source.read("T002")) == tickets(source)["T002"]
+
+    write(file, "- [x] T002 Something else\n")
+
+    changed = run(source.read("T002"))
+    assert changed is not None
+    assert (changed.title, changed.is_open) == ("Something else", False)
+    assert run(source.read("T003")) is None
+    assert tickets(source) == {}
+
+
+# --- a folder ---
+
+
+def test_a_folder_gives_every_plan_below_it(project: Path) -> None:
+    source = open_markdown(project, project)
+
+    found = tickets(source)
+
+    assert source.name == "."
+    assert {key.rpartition(":")[0] for key in found} == {
+        "specs/001-photo-albums/tasks.md",
+        "openspec/changes/add-export/tasks.md",
+    }
+    export = found["openspec/changes/add-export/tasks.md:2.1"]
+    assert (export.shown, export.task_id) == ("add-export 2.1", "add-export-2.1")
+    assert export.blockers == ("openspec/changes/add-export/tasks.md:1.2",)
+    assert export.context == tuple(
+        f"openspec/changes/add-export/{name}" for name in ("proposal.md", "design.md", "specs/export/spec.md")
+    )
+    assert run(source.read(export.key)) == export
+
+
+def test_archived_changes_hidden_folders_and_ticked_lists_are_passed_over(project: Path) -> None:
+    write(project / ".git/specs/x/tasks.md", "- [ ] hidden\n")
+    write(project / "node_modules/specs/x/tasks.md", "- [ ] installed\n")
+    write(
+        project / "specs/002-done/tasks.md",
+        "- [x] T001 a\n- [x] T001 twice, which nobody needs to correct now\n",
+    )
+    write(project / "notes/tasks.md", "- [ ] of no plan\n")
+    source = open_markdown(project, project)
+
+    assert {one.file for one in tickets(source).values()} == {
+        "specs/001-photo-albums/tasks.md",
+        "openspec/changes/add-export/tasks.md",
+    }
+
+
+def test_a_folder_without_plans_gives_its_own_lists(tmp_path: Path) -> None:
+    write(tmp_path / "todo/a.md", "- [ ] One\n")
+    write(tmp_path / "todo/b.markdown", "- [ ] One\n")
+    write(tmp_path / "todo/README.md", "Words only.\n")
+    write(tmp_path / "todo/c.txt", "- [ ] Not Markdown\n")
+    write(tmp_path / "todo/deep/d.md", "- [ ] Deeper\n")
+
+    found = tickets(open_markdown(tmp_path / "todo", tmp_path))
+
+    assert {key: one.task_id for key, one in found.items()} == {
+        "a.md:one": "a-one",
+        "b.markdown:one": "b-one",
+    }
+
+
+def test_folders_of_the_same_name_have_tasks_of_different_names(tmp_path: Path) -> None:
+    for place in ("web", "app"):
+        write(tmp_path / place / "specs/001-login/tasks.md", "- [ ] T001 a\n")
+
+    found = tickets(open_markdown(tmp_path, tmp_path))
+
+    assert len({one.task_id.lower() for one in found.values()}) == len(found) == 2
+
+
+def test_a_folder_with_too_many_lists_is_refused(tmp_path: Path) -> None:
+    for number in range(MOST_FILES + 1):
+        write(tmp_path / f"specs/{number:03}/tasks.md", "- [ ] T001 a\n")
+
+    with pytest.raises(UsageError, match="201 lists of tasks") as caught:
+        tickets(open_markdown(tmp_path, tmp_path))
+    assert caught.value.hint == "name one of them, or a folder with fewer"
+
+
+def test_a_list_that_is_gone_or_a_strange_key_is_no_ticket(project: Path) -> None:
+    source = open_markdown(project, project)
+    shutil.rmtree(project / "specs")
+
+    for key in (
+        "specs/001-photo-albums/tasks.md:T002",
+        "T002",
+        "/etc/passwd:T002",
+        "../x.md:T002",
+        ":",
+        "+",
+        "",
+    ):
+        assert run(source.read(key)) is None
+    with pytest.raises(UsageError, match=r"not there any more: T002 in specs/001-photo-albums/tasks\.md"):
+        finish(source, "specs/001-photo-albums/tasks.md:T002")
+
+
+# --- what cannot be used ---
+
+
+def test_what_is_outside_of_the_project_is_refused(tmp_path: Path) -> None:
+    outside = write(tmp_path / "other/tasks.md", "- [ ] a\n")
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "link.md").symlink_to(outside)
+
+    for path in (outside, root / "../other/tasks.md", root / "link.md"):
+        with pytest.raises(UsageError, match="is not in the project") as caught:
+            open_markdown(path, root)
+        assert "copy it there" in caught.value.hint
+
+
+def test_what_is_missing_or_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+
+    with pytest.raises(UsageError, match=r"nothing\.md does not exist"):
+        open_markdown(tmp_path / "nothing.md", tmp_path)
+    with pytest.raises(UsageError, match="neither a file nor a folder"):
+        open_markdown(tmp_path / "pipe.md", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"- [ ] T001 a\n- [ ] T001 b\n", "TODO.md: line 2: T001 appears twice: in line 1 and in line 2"),
+        (b"Words.\n", "TODO.md: there is no checkbox in it"),
+        (b"- [ ] a\n\xff\n", "TODO.md: line 2: it is not UTF-8"),
+        (b"- [ ] a\n" + b"x" * 2_000_000, "TODO.md: it is too large"),
+    ],
+)
+def test_a_list_with_problems_is_refused_with_its_lines(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "TODO.md").write_bytes(content)
+    source = open_markdown(tmp_path / "TODO.md", tmp_path)
+
+    with pytest.raises(UsageError) as caught:
+        tickets(source)
+    assert caught.value.message.startswith(said)
+    assert caught.value.hint == "correct the file and try again"
+
+
+def test_a_file_that_disappears_does_not_mean_that_its_tickets_are_closed(tmp_path: Path) -> None:
+    """Someone may have changed to another branch."""
+    file = write(tmp_path / "TODO.md", "- [ ] T001 a\n")
+    source = open_markdown(file, tmp_path)
+    file.unlink()
+
+    with pytest.raises(UsageError, match=r"TODO\.md cannot be used"):
+        run(source.read("T001"))
+    with pytest.raises(UsageError, match=r"TODO\.md cannot be used"):
+        finish(source, "T001")
+
+
+def test_a_link_that_appears_later_is_not_followed(tmp_path: Path) -> None:
+    secret = write(tmp_path / "secret.md", "- [ ] T001 a\n")
+    file = write(tmp_path / "project/TODO.md", "- [ ] T001 a\n")
+    source = open_markdown(file, tmp_path / "project")
+    file.unlink()
+    file.symlink_to(secret)
+
+    with pytest.raises(UsageError, match="is a link"):
+        tickets(source)
+    with pytest.raises(UsageError, match="is a link"):
+        finish(source, "T001")
+    assert secret.read_text() == "- [ ] T001 a\n"
+
+
+# --- ticking ---
+
+
+@pytest.mark.parametrize("to", [Move.FINISH, Move.CLOSE])
+def test_a_finished_task_is_ticked_and_nothing_else_changes(project: Path, to: Move) -> None:
+    file = project / "specs/001-photo-albums/tasks.md"
+    file.chmod(0o664)
+    before = file.read_bytes()
+    source = open_markdown(file, project)
+
+    finish(source, "T005", to)
+    finish(source, "T005", to)
+
+    assert file.read_bytes() == before.replace(b"- [ ] T005", b"- [x] T005")
+    assert file.stat().st_mode & 0o777 == 0o664
+    assert sorted(path.name for path in file.parent.iterdir() if path.name.startswith(".")) == []
+    assert "T005" not in tickets(source)
+
+
+def test_claims_and_comments_leave_the_file_alone(project: Path) -> None:
+    file = project / "specs/001-photo-albums/tasks.md"
+    before = file.read_bytes(), file.stat().st_mtime_ns, file.stat().st_ino
+    source = open_markdown(file, project)
+
+    finish(source, "T005", Move.TAKE)
+    finish(source, "T005", Move.FREE)
+    run(source.say("T005", "It is done."))
+
+    assert (file.read_bytes(), file.stat().st_mtime_ns, file.stat().st_ino) == before
+
+
+def test_a_link_to_a_list_stays_a_link(tmp_path: Path) -> None:
+    file = write(tmp_path / "lists/now.md", "- [ ] T001 a\r\n- [ ] T002 b")
+    (tmp_path / "TODO.md").symlink_to(file)
+
+    finish(open_markdown(tmp_path / "TODO.md", tmp_path), "T001")
+
+    assert (tmp_path / "TODO.md").is_symlink()
+    assert file.read_bytes() == b"- [x] T001 a\r\n- [ ] T002 b"
+
+
+def test_what_was_edited_meanwhile_is_kept(tmp_path: Path) -> None:
+    file = write(tmp_path / "TODO.md", "- [ ] T001 a\n- [ ] T002 b\n")
+    source = open_markdown(file, tmp_path)
+    tickets(source)
+    write(file, "# New\n\n- [ ] T003 c\n- [ ] T002 better words\n- [x] T001 a\n")
+
+    finish(source, "T002")
+
+    assert file.read_text() == "# New\n\n- [ ] T003 c\n- [x] T002 better words\n- [x] T001 a\n"
+
+
+def test_a_box_that_is_gone_is_said_and_the_others_of_its_batch_are_ticked(tmp_path: Path) -> None:
+    file = write(tmp_path / "TODO.md", "- [ ] T001 a\n- [ ] T002 b\n")
+    source = open_markdown(file, tmp_path)
+    write(file, "- [ ] T002 b\n")
+
+    with pytest.raises(UsageError, match=r"not there any more: T001 in TODO\.md"):
+        finish(source, "T001+T002")
+    assert file.read_text() == "- [x] T002 b\n"
+
+
+def test_a_batch_is_read_and_ticked_as_one(project: Path) -> None:
+    source = open_markdown(project, project)
+    made = {one.key: one for one in batch(list(tickets(source).values()))}
+    setup = "specs/001-photo-albums/tasks.md:T002+T003"
+
+    assert setup in made
+    again = run(source.read(setup))
+    assert again is not None
+    assert (again.task_id, again.criteria, again.text) == (
+        made[setup].task_id,
+        made[setup].criteria,
+        made[setup].text,
+    )
+    finish(source, setup)
+
+    text = (project / "specs/001-photo-albums/tasks.md").read_text()
+    assert "- [x] T002" in text
+    assert "- [x] T003" in text
+    closed = run(source.read(setup))
+    assert closed is not None
+    assert not closed.is_open
+
+
+def test_batches_of_a_real_plan_wait_for_each_other_in_order(project: Path) -> None:
+    made = batch(list(tickets(open_markdown(project / "specs/001-photo-albums/tasks.md", project)).values()))
+
+    assert [(one.key, one.blockers) for one in made] == [
+        ("T002+T003", ()),
+        ("T004+T005+T006+T007", ("T002+T003",)),
+        ("T008+T009+T010+T011+T012", ("T004+T005+T006+T007",)),
+        ("T013", ("T008+T009+T010+T011+T012",)),
+        ("T014", ("T013",)),
+        ("T015+T016+T017", ("T014",)),
+        ("T018+T019+T020", ("T015+T016+T017",)),
+    ]
+    assert made[5].criteria[-2:] == (
+        "Independent Test: Drag a photo to another album, reload, and find it there",
+        "Checkpoint: Both stories work",
+    )
+
+
+TICKER = """
+import asyncio, sys
+from pathlib import Path
+from ralph.adapters.sources.markdown import open_markdown
+from ralph.domain.tickets.ticket import Move
+
+root, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+source = open_markdown(root / "TODO.md", root)
+for number in range(first, last):
+    asyncio.run(source.move(f"T{number:03}", Move.FINISH, holder="x"))
+"""
+
+
+def test_processes_that_tick_at_the_same_time_all_win(tmp_path: Path) -> None:
+    file = write(tmp_path / "TODO.md", "".join(f"- [ ] T{number:03} a\n" for number in range(60)))
+
+    async def race() -> list[int]:
+        running = [
+            await asyncio.create_subprocess_exec(
+                sys.executable, "-c", TICKER, str(tmp_path), str(first), str(first + 20),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            )
+            for first in (0, 20, 40)
+        ]  # fmt: skip
+        for one in running:
+            assert one.stdout
+            assert await one.stdout.readline() == b"ready\n"
+        for one in running:
+            assert one.stdin
+            one.stdin.write(b"go\n")
+            await one.stdin.drain()
+        return [(await one.communicate(), one.returncode or 0)[1] for one in running]
+
+    assert run(race()) == [0, 0, 0]
+    assert file.read_text() == "".join(f"- [x] T{number:03} a\n" for number in range(60))
+
+
+def test_many_ticks_in_one_process_all_win(tmp_path: Path) -> None:
+    file = write(tmp_path / "TODO.md", "".join(f"- [ ] T{number:03} a\n" for number in range(30)))
+    source = open_markdown(file, tmp_path)
+
+    async def race() -> None:
+        await asyncio.gather(*(source.move(f"T{number:03}", Move.FINISH, holder="x") for number in range(30)))
+
+    run(race())
+    assert file.read_text().count("[x]") == 30
+
+
+def test_a_folder_that_stays_locked_is_tried_again_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    from ralph.adapters.sources import markdown
+
+    monkeypatch.setattr(markdown, "LONGEST_WAIT", 0.1)
+    file = write(tmp_path / "TODO.md", "- [ ] T001 a\n")
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with pytest.raises(ServiceAway, match="locked by another process"):
+            finish(open_markdown(file, tmp_path), "T001")
+    finally:
+        os.close(descriptor)
+    assert file.read_text() == "- [ ] T001 a\n"
