@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.running import wait_for
+from tests.acceptance.running import kinds, wait_for
 
-from .killing import Gate, shipping
+from .killing import Gate, kill_at_gate, shipping
 from .shipping import GREEN, ShipProject, on_each_push
 from .ticket_projects import BODY, change_settings, prompt_of, statuses, ticket_project
 from .ticket_sights import FROM, SOURCE, holder_of, labels, said, writes
@@ -19,7 +20,7 @@ CLAIM_ONLY = "echo '<promise>IMPLEMENTATION_COMPLETE</promise>'; exit 0"
 
 
 def warnings(project: ShipProject) -> str:
-    return "\n".join(event["text"] for event in project.events("warned"))
+    return "\n".join(event["message"] for event in project.events("warned")) if kinds(project) else ""
 
 
 def test_edited_before_it_is_begun(forge: Forge, tmp_path: Path) -> None:
@@ -63,8 +64,8 @@ def test_edited_while_it_is_worked_on(forge: Forge, tmp_path: Path) -> None:
     assert "two lines" not in before
     assert "> Write two lines." in after
     assert "> - it has two lines" in after
-    criteria = after.index("the file exists")
-    assert criteria < after.index("was edited while you work on it"), "the task itself is as it was"
+    assert "as they were when it was begun" in after
+    assert "- the file exists" in after, "the task itself is as it was"
     assert "evil" not in before + after
     shown = project.ralph("task", "show", f"demo-{number}", check=0).stdout
     assert f"#{number} was edited after the work had begun" in shown
@@ -128,7 +129,8 @@ def test_who_closes_it(forge: Forge, tmp_path: Path, close: str) -> None:
     """Where the base is not the default branch, nobody but ralph would."""
     project = ticket_project(forge, tmp_path, tickets={"close": close})
     number = forge.open_issue("Add the file", BODY, labels=["ralph"])
-    forge.push_as_someone_else("develop", {"develop.md": "# develop\n"}, user="owner")
+    tip = forge.push_as_someone_else("develop", {"develop.md": "# develop\n"}, user="owner")
+    forge.check(tip, "build", "success")
     on_each_push(forge, [("build", GREEN)], branch=f"ralph/demo-{number}")
     change_settings(project, delivery="pr", pullRequest={"merge": "squash", "base": "develop", "wait": 0})
 
@@ -141,3 +143,47 @@ def test_who_closes_it(forge: Forge, tmp_path: Path, close: str) -> None:
     assert "is merged into `develop`." in said(forge, number)
     assert labels(forge, number) == {"ralph", "ralph:done"}
     assert forge.issue(number)["state"] == ("open" if close == "never" else "closed")
+
+
+def test_edited_between_two_runs_after_it_was_begun(forge: Forge, tmp_path: Path) -> None:
+    gate = Gate(tmp_path / "gate")
+    first = f'if [ "$number" = 0 ]; then {gate.script}; fi'
+    project = ticket_project(forge, tmp_path, before=first)
+    number = forge.open_issue("Add the file", BODY, labels=["ralph"])
+
+    kill_at_gate(project, gate, *FROM)
+    forge.edit_issue("owner", number, body="Write two lines.\n\n## Acceptance\n\n- it has two lines\n")
+    ran = project.ralph(*FROM, check=0)
+
+    assert f"its ticket #{number} was edited after the work had begun" in ran.stdout + ran.stderr
+    told = prompt_of(project, f"demo-{number}", 1)
+    assert "> Write two lines." in told
+    assert "- the file exists" in told
+
+
+def test_a_watch_takes_what_is_labelled_later_and_is_resumed_as_one(forge: Forge, tmp_path: Path) -> None:
+    """Stopped from elsewhere, then resumed, then stopped by Ctrl-C while there is something to do."""
+    gate = Gate(tmp_path / "gate")
+    later = f'if [ "$RALPH_TASK_ID" = demo-2 ]; then {gate.script}; fi'
+    project = ticket_project(forge, tmp_path, before=later, tickets={"poll": 5})
+    first, second = (forge.open_issue("Add a file", BODY) for _ in range(2))
+    vague = forge.open_issue("Make it nice", "Somehow.", labels=["ralph"])
+
+    with shipping(project, *FROM, "--watch") as process:
+        wait_for(lambda: f"#{vague} is not begun" in warnings(project), "it has looked", SECONDS)
+        forge.label(first, "ralph")
+        wait_for(lambda: statuses(project) == {"demo-1": "done"}, "it takes the first", SECONDS)
+        project.ralph("stop", check=0)
+        _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, err
+    assert labels(forge, first) == {"ralph", "ralph:done"}
+
+    forge.label(second, "ralph")
+    with shipping(project, "resume") as process:
+        gate.wait()
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert statuses(project)["demo-2"] == "open"
+    assert holder_of(project) in labels(forge, second)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from ralph.adapters.project_list import add_project
@@ -241,6 +242,7 @@ def test_work_is_started_once_and_without_anyone_s_word_not_at_all(
         wait_for(
             lambda: not client.get(f"{top}/runs/{run_id}").json()["run"]["live"], "the end of `ralph work`"
         )
+        wait_for(lambda: not psutil.Process(site.process.pid).children(), "an end without a zombie")
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def read_items(text: str) -> Checklist:
 
 
 def tick(text: str, line: int, key: str) -> str:
-    """With the box of that item ticked, and every other character as it was. Raises NotThere.
+    """With the box of that item ticked, and those of its criteria, and every other character as it was. Raises NotThere.
 
     ``line``: where it was last, 0: unknown; if it has moved, it is found by its key.
     """
@@ -140,9 +140,11 @@ def tick_all(text: str, lines: Mapping[str, int]) -> tuple[str, tuple[str, ...]]
         there = [draft for draft in found if draft.line == line] or found
         if len(there) != 1:
             missing.append(key)
-        elif not there[0].is_ticked:
-            number = there[0].line - 1
-            at = there[0].box_at + (number == 0 and text.startswith(_BOM))
+            continue
+        own = [] if there[0].is_ticked else [(there[0].line, there[0].box_at)]
+        for place, box_at in (*own, *there[0].open_boxes):
+            number = place - 1
+            at = box_at + (number == 0 and text.startswith(_BOM))
             whole[number] = f"{whole[number][:at]}x{whole[number][at + 1 :]}"
     return "\n".join(whole), tuple(missing)
 
@@ -203,6 +205,9 @@ class _Draft:
     title: str = ""
     tags: tuple[str, ...] = ()
     below: list[str] = field(default_factory=list)
+    open_boxes: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # line and place of each that lies further in
 
     def contains(self, line: Line) -> bool:
         match line.kind:
@@ -221,6 +226,7 @@ class _Draft:
         elif line.box:  # whether the user has ticked it meanwhile is no other text
             at = line.box_at
             self.below.append(f"{line.visible[:at]} {line.visible[at + 1 :]}")
+            self.open_boxes += [(line.number, at)] if line.box == " " else []
         elif not line.is_emptied:
             self.below.append(line.visible)
 

@@ -133,9 +133,10 @@ def in_order(arrivals: Sequence[Arrival]) -> Iterator[Arrival]:
     return (by_task[name] for name in TopologicalSorter(needs).static_order())
 
 
-def remember(before: KnownTicket, ticket: Ticket) -> KnownTicket:
-    """As it is when its task has the words of ``ticket``."""
-    return replace(before, shown=ticket.shown, url=ticket.url, seen=fingerprint(ticket), noted="", note="")
+def remember(before: KnownTicket, ticket: Ticket, needs: tuple[str, ...]) -> KnownTicket:
+    """As it is when its task has the words of ``ticket``, and waits for these tasks."""
+    words = fingerprint(ticket)
+    return replace(before, shown=ticket.shown, url=ticket.url, needs=needs, seen=words, noted="", note="")
 
 
 # --- who stays out ---
@@ -219,14 +220,23 @@ def _arrive(ticket: Ticket, sight: Sight, by_key: Mapping[str, Ticket]) -> Arriv
         if (key in sight.known or key in by_key) and not _is_settled(key, sight)
     ]
     there = tuple(need for need in dict.fromkeys(needs) if need.lower() != before.task_id.lower())
-    return Arrival(ticket, remember(before, ticket), there)
+    return Arrival(ticket, remember(before, ticket, there), there)
 
 
 def _is_same(arrival: Arrival, sight: Sight) -> bool:
     """As its task has it; or, if somebody works on that, as they were told last."""
     known = sight.known[arrival.ticket.key]
-    last = (known.noted or known.seen) if known.task_id in sight.begun else known.seen
-    return arrival.known.seen == last or _is_over(known, sight)
+    if _is_over(known, sight):
+        return True
+    if known.task_id in sight.begun:
+        return arrival.known.seen == (known.noted or known.seen)
+    return arrival.known.seen == known.seen and _needs_the_same(arrival.dependencies, known.needs, sight)
+
+
+def _needs_the_same(now: Sequence[str], before: Sequence[str], sight: Sight) -> bool:
+    """What is done need not be waited for, and whether its ticket still says so is no change."""
+    moved = set(now) ^ set(before)
+    return all(sight.statuses.get(name.lower()) is TaskStatus.DONE for name in moved)
 
 
 def _is_over(known: KnownTicket, sight: Sight) -> bool:

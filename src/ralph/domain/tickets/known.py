@@ -10,7 +10,7 @@ from ralph.domain.delivery.receipt import Proof
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownTicket:
     """``seen``: the print of the words that its task has; ``noted``: of those that were told as ``note`` since.
-    ``labels``: those that made it ours.
+    ``labels``: those that made it ours. ``needs``: the tasks that its task waits for, when it was seen.
 
     ``settled``: the status of its task that the ticket was told of; ``told``: the print of what it was told. ``proofs``:
     what was run on ``proven``, the commit that was merged into ``target``, or is to be.
@@ -22,6 +22,7 @@ class KnownTicket:
     shown: str = ""
     url: str = ""
     labels: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     seen: str = ""
     noted: str = ""
     note: str = ""

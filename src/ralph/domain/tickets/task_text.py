@@ -32,8 +32,8 @@ def task_of(ticket: Ticket, source: str, *, dependencies: Sequence[str] = ()) ->
 
 
 def fingerprint(ticket: Ticket) -> str:
-    """Differs when anything that an agent would be told does. Labels, remarks by others and the like are no change."""
-    told = replace(ticket, labels=(), left_out=(), url="", author="", shown="", file="")
+    """Differs when anything that an agent would be told does. Labels, blockers and the like are no words."""
+    told = replace(ticket, labels=(), blockers=(), left_out=(), url="", author="", shown="", file="")
     return sha256(repr(told).encode(errors="replace")).hexdigest()[:16]
 
 

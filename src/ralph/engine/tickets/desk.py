@@ -66,6 +66,8 @@ class TicketDesk:
         seconds = until_next_look(self.poll, self._failures)
         while not self.control.stopping:
             await rest(seconds, clock=self.clock, control=self.control)
+            if self.control.stopping:  # nothing more is begun, so nothing more is taken in
+                return
             self._looking = asyncio.create_task(self._look())
             # Whoever cancels this must not cut a deed in two: nobody would know whether it was done.
             seconds = await asyncio.shield(self._looking)

@@ -52,7 +52,8 @@ class TicketIntake:
         # A part of the list does not say that the rest is gone.
         missed = unlisted(tickets, known, over) if self.limit is None else ()
         gone = await self._read(missed)
-        tickets = [*tickets, *(one for one in gone.values() if one is not None and is_batch(one.key))]
+        together = [one for one in gone.values() if one is not None and is_batch(one.key)]
+        tickets = [*tickets, *(_wait_for_batches(one, _batches(known)) for one in together)]
         return plan_intake(
             Sight(
                 source=source.name,
@@ -71,14 +72,13 @@ class TicketIntake:
     async def _list(self, labels: tuple[str, ...], known: Mapping[str, KnownTicket]) -> Sequence[Ticket]:
         """So many that are new as the limit says. What was put together once stays together."""
         most = None if self.limit is None else self.limit + len(known)
-        batches = {part: key for key in known if is_batch(key) for part in parts_of(key)}
+        batches = _batches(known)
         found: list[Ticket] = []
         new = 0
         async for ticket in self.source.tickets(Wanted(labels=labels, limit=most)):
             if ticket.key in batches:
                 continue
-            blockers = tuple(dict.fromkeys(batches.get(key, key) for key in ticket.blockers))
-            found.append(replace(ticket, blockers=blockers) if blockers != ticket.blockers else ticket)
+            found.append(_wait_for_batches(ticket, batches))
             new += ticket.key not in known
             if new == self.limit:
                 break
@@ -100,7 +100,7 @@ def take_in(memory: TicketMemory, intake: Intake) -> None:
     for one in in_order(intake.changed):  # else two that change places would wait for each other in between
         try:
             before = memory.of_task(one.known.task_id) or one.known  # it may have been claimed meanwhile
-            late += [] if memory.redefine(one.task, remember(before, one.ticket)) else [one]
+            late += [] if memory.redefine(one.task, remember(before, one.ticket, one.dependencies)) else [one]
         except UsageError as error:  # others have nothing to do with it
             problems.append(error)
     for one in (*intake.edited, *late):
@@ -111,6 +111,18 @@ def take_in(memory: TicketMemory, intake: Intake) -> None:
         memory.withdraw(gone.known, gone.reason, is_settled=gone.is_settled)
     for problem in problems:
         raise problem
+
+
+def _batches(known: Mapping[str, KnownTicket]) -> dict[str, str]:
+    """The batch that each ticket was put into, if it was."""
+    return {part: key for key in known if is_batch(key) for part in parts_of(key)}
+
+
+def _wait_for_batches(ticket: Ticket, batches: Mapping[str, str]) -> Ticket:
+    if not batches:
+        return ticket
+    blockers = dict.fromkeys(batches.get(key, key) for key in ticket.blockers)
+    return replace(ticket, blockers=tuple(key for key in blockers if key != ticket.key))
 
 
 def _status(standings: Mapping[str, Standing], task_id: str) -> TaskStatus | None:

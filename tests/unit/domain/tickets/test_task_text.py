@@ -202,7 +202,6 @@ def test_what_no_agent_is_told_is_no_change(more: dict[str, object]) -> None:
         {"criteria": ("it says goodbye",)},
         {"remarks": ()},
         {"remarks": (Remark("bob", "In green.\n\nPlease."), Remark("ann", "No."))},
-        {"blockers": ("3",)},
         {"priority": 1},
     ],
 )

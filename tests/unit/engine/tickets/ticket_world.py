@@ -1,12 +1,15 @@
-"""Tickets in a source in memory, tasks in a real record, and machines that can be killed between any two deeds."""
+"""Tickets in a source in memory, tasks in a real record, and processes that can be killed between any two deeds."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+from tests.delivery.memory_source import MemorySource
 
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.database import open_state_database
@@ -18,7 +21,6 @@ from ralph.domain.loop.events import LoopEvent, Warned
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.told import Landing
-from ralph.engine.ports import Clock
 from ralph.engine.stop_token import StopToken
 from ralph.engine.tickets.claims import TicketClaims
 from ralph.engine.tickets.desk import TicketDesk
@@ -26,26 +28,82 @@ from ralph.engine.tickets.intake import TicketIntake
 from ralph.engine.tickets.ports import Source
 from ralph.engine.tickets.write_back import WriteBack
 from ralph.testing.fake_clock import FakeClock
-from tests.delivery.memory_source import MemorySource
 
 READY = "Please.\n\n- [ ] it is there"
 LABELS = ("ralph",)
 HOLDER = "box-a1"
-OWN = "ralph:box-a1"
+OWN = f"ralph:{HOLDER}"
+POLL = 60.0
+RUN = """INSERT INTO runs (id, profile, agent, root, options, state, started_at, updated_at)
+    VALUES (?, '', '', '', '{}', '{}', 1, 2)"""
 
 
 class Killed(BaseException):
     """The process is gone: nothing after it happens, and nobody is told."""
 
 
+class Fuse:
+    """Kills whoever burns it for the n-th time; 0: nobody."""
+
+    def __init__(self, length: int = 0) -> None:
+        self.length = length
+        self.burnt = 0
+
+    def burn(self) -> None:
+        self.burnt += 1
+        if self.burnt == self.length:
+            raise Killed
+
+
+class MortalStore(TicketStore):
+    """The real memory of tickets, in a process that may be killed before and after anything is written to it."""
+
+    fuse = Fuse()
+
+    def add(self, tasks: Sequence[Task], tickets: Sequence[KnownTicket]) -> None:
+        self.fuse.burn()
+        super().add(tasks, tickets)
+        self.fuse.burn()
+
+    def redefine(self, task: Task, ticket: KnownTicket) -> bool:
+        self.fuse.burn()
+        is_done = super().redefine(task, ticket)
+        self.fuse.burn()
+        return is_done
+
+    def withdraw(self, ticket: KnownTicket, reason: str, *, is_settled: bool = False) -> None:
+        self.fuse.burn()
+        super().withdraw(ticket, reason, is_settled=is_settled)
+        self.fuse.burn()
+
+    def tell(self, ticket: KnownTicket, text: str) -> None:
+        self.fuse.burn()
+        super().tell(ticket, text)
+        self.fuse.burn()
+
+    def save(self, ticket: KnownTicket) -> None:
+        self.fuse.burn()
+        super().save(ticket)
+        self.fuse.burn()
+
+
+def land_here(task: Task, known: KnownTicket) -> Landing:
+    return Landing(target="main", is_merged=task.status is TaskStatus.DONE)
+
+
+def make_receipt(task: Task, known: KnownTicket) -> Receipt:
+    return Receipt(commit="c" * 40, claim=f"every role has accepted {task.id}", proofs=(Proof("make test"),))
+
+
 class Machine:
     """One machine with its record. ``start`` is a new process there: it knows only what is on record."""
 
-    def __init__(self, folder: Path, source: Source, *, holder: str = HOLDER) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, source: MemorySource, *, holder: str = HOLDER) -> None:
+        self.folder = folder / ".ralph"
         self.source = source
         self.holder = holder
-        self.clock: Clock = FakeClock()
+        self.clock = FakeClock()
+        self.fuse = Fuse()
         self.landing: Callable[[Task, KnownTicket], Landing] = land_here
         self.close = "delivered"
 
@@ -55,50 +113,49 @@ class Machine:
             yield Process(self, database, stays=stays, asks=asks, takes_in=takes_in)
 
 
-def land_here(task: Task, known: KnownTicket) -> Landing:
-    return Landing(target="main", is_merged=task.status is TaskStatus.DONE)
-
-
-def receipt(task: Task, known: KnownTicket) -> Receipt:
-    return Receipt(commit="c" * 40, claim=f"every role has accepted {task.id}", proofs=(Proof("make test"),))
-
-
 class Process:
-    """A desk, the record it works with, and what it told the user."""
+    """A desk, the record that it works with, and what it told the user. Made inside a running event loop."""
 
-    def __init__(self, machine: Machine, database, *, stays: bool, asks: bool, takes_in: bool) -> None:  # type: ignore[no-untyped-def]
+    def __init__(
+        self, machine: Machine, database: sqlite3.Connection, *, stays: bool, asks: bool, takes_in: bool
+    ) -> None:
+        self.machine = machine
         self.database = database
         self.tasks = TaskStore(database, me=this_process(), started_of=started_of)
-        self.tickets = TicketStore(database, self.tasks, now=machine.clock.now)
+        self.tickets = MortalStore(database, self.tasks, now=machine.clock.now)
+        self.tickets.fuse = machine.fuse
         self.history = TaskHistory(database, machine.folder / "ralph.db")
         self.control = StopToken()
         self.events: list[LoopEvent] = []
-        source = machine.source
         self.intake = TicketIntake(
-            source=source, memory=self.tickets, labels=LABELS, holder=machine.holder
+            source=machine.source, memory=self.tickets, labels=LABELS, holder=machine.holder
         )
         self.claims = TicketClaims(self.tickets, LABELS, machine.holder)
         self.write_back = WriteBack(
             memory=self.tickets,
-            open_source=lambda name: source,
-            receipt=receipt,
+            open_source=self._open,
+            receipt=make_receipt,
             landing=machine.landing,
             holder=machine.holder,
             close=machine.close,
         )
         self.desk = TicketDesk(
             memory=self.tickets,
-            open_source=lambda name: source,
+            open_source=self._open,
             intake=self.intake if takes_in else None,
             claims=self.claims,
             write_back=self.write_back,
             clock=machine.clock,
             control=self.control,
             publish=self.events.append,
-            poll=60.0,
+            poll=POLL,
             stays=stays,
             asks=asks,
         )
+
+    def _open(self, name: str) -> Source:
+        assert name == self.machine.source.name
+        return self.machine.source
 
     @property
     def warnings(self) -> list[str]:
@@ -113,29 +170,35 @@ class Process:
         return found
 
     def put(self, key: str, status: TaskStatus) -> None:
+        """As the roles and the merge leave it."""
         self.tasks.change(f"memory-{key}", lambda now: replace(now, status=status), at=1.0)
 
     def begin(self, key: str, run_id: str = "") -> None:
         """As the worker does: the task has a branch, and a run of its own."""
         self.tasks.change(f"memory-{key}", lambda now: replace(now, branch=f"ralph/{key}"), at=1.0)
         if run_id:
+            self.database.execute(RUN, (run_id,))
             assert self.tasks.claim(f"memory-{key}", run_id=run_id, at=1.0)
 
-    def asks(self) -> list[tuple[str, str, str]]:
-        """What runs were asked by others."""
+    def asked(self) -> list[tuple[str, str, str]]:
+        """What runs were asked by others: the run, what, and the words."""
         rows = self.database.execute("SELECT run_id, request, text FROM controls ORDER BY seq")
         return [(str(run), str(request), str(text)) for run, request, text in rows]
 
-    def events_of(self, key: str) -> list[str]:
+    def notes_of(self, key: str) -> list[str]:
+        """What the history of a task says about its ticket."""
         return [event.text for event in self.history.events(f"memory-{key}") if event.kind == "ticket"]
 
-    async def look(self, times: int = 1) -> None:
-        """So many looks, as they come while nobody waits for anything else."""
+    async def pass_time(self, seconds: float = POLL + 1) -> None:
+        """Let the desk look after its tickets for so long."""
+        until = self.machine.clock.time + seconds
         looking = asyncio.create_task(self.desk.look_after())
-        before = self.looks
-        while self.looks < before + times and not looking.done():
+        while self.machine.clock.time < until and not looking.done():
             await asyncio.sleep(0)
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
-        if self.desk._looking is not None:
-            await self.desk._looking
+        own = asyncio.current_task()
+        left = [task for task in asyncio.all_tasks() if task is not own]
+        for ended in await asyncio.gather(*left, return_exceptions=True):
+            if isinstance(ended, Exception):
+                raise ended

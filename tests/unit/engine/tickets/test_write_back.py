@@ -1,0 +1,330 @@
+"""What became of the work goes back to its ticket: once, in one comment, whatever goes wrong in between."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.delivery.memory_source import MemorySource
+
+from ralph.domain.delivery.receipt import Proof
+from ralph.domain.tasks.task import TaskStatus
+from ralph.domain.tickets.claim import DONE
+from ralph.domain.tickets.told import Landing
+from ralph.engine.tickets.write_back import MOST_REFUSED
+from ralph.errors import ServiceAway, ServiceRefused
+
+from .ticket_world import OWN, READY, Fuse, Killed, Machine, Process
+
+PULL = "https://forge.test/pull/7"
+
+
+@pytest.fixture
+def source() -> MemorySource:
+    made = MemorySource()
+    for title in ("First", "Second", "Third"):
+        made.add(title, READY)
+    return made
+
+
+@pytest.fixture
+def machine(tmp_path: Path, source: MemorySource) -> Machine:
+    return Machine(tmp_path, source)
+
+
+async def take_all(process: Process) -> None:
+    await process.desk.begin()
+    for task in process.tasks.in_status(TaskStatus.OPEN):
+        assert await process.desk.take(task) == ""
+
+
+def writes(source: MemorySource) -> list[tuple[str, str]]:
+    return [one for one in source.asked if one[0] in ("say", "move")]
+
+
+def test_nothing_is_said_before_work_is_accepted(machine: Machine, source: MemorySource) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            source.asked.clear()
+            process.put("1", TaskStatus.FAILED)
+            process.put("2", TaskStatus.ACCEPTED)  # to be merged here: it is not there yet
+            assert await process.write_back.run() == []
+            assert writes(source) == []
+            assert source.labels("1") == source.labels("2") == source.labels("3") == {"ralph", OWN}
+
+    asyncio.run(scenario())
+
+
+def test_done_work_is_told_with_its_proof_and_only_once(machine: Machine, source: MemorySource) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            process.put("1", TaskStatus.DONE)
+            source.asked.clear()
+            for _ in range(3):
+                assert await process.write_back.run() == []
+            assert writes(source) == [("say", "1"), ("move", "1")]
+            (comment,) = source.comments("1")
+            assert comment.startswith("ralph: done. The work is merged into `main`")
+            assert "make test  →  exit code 0" in comment
+            assert source.labels("1") == {"ralph", DONE}
+            assert source.is_open("1"), "it was not pushed"
+            known = process.known("1")
+            assert (known.settled, known.is_taken) == ("done", False)
+
+    asyncio.run(scenario())
+
+
+def test_a_pull_request_is_told_when_it_is_ready_and_again_when_it_is_merged(
+    machine: Machine, source: MemorySource
+) -> None:
+    machine.landing = lambda task, known: Landing("main", PULL, is_merged=task.status is TaskStatus.DONE)
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            process.put("1", TaskStatus.ACCEPTED)
+            await process.write_back.run()
+            assert source.comments("1")[0].startswith(f"ralph: the work is proven and ready: {PULL}")
+            assert source.labels("1") == {"ralph", OWN}, "it is still ours"
+            assert process.known("1").is_taken
+            process.put("1", TaskStatus.DONE)
+            await process.write_back.run()
+            assert [text.partition("\n")[0] for text in source.comments("1")] == [
+                f"ralph: done. {PULL} is merged into `main`."
+            ], "one comment, edited"
+            assert (source.labels("1"), source.is_open("1")) == ({"ralph", DONE}, False)
+
+    asyncio.run(scenario())
+
+
+def test_work_that_came_back_from_its_pull_request_is_told_again_when_it_is_accepted_again(
+    machine: Machine, source: MemorySource
+) -> None:
+    """What is told is the same: the comment says it already."""
+    machine.landing = lambda task, known: Landing("main", PULL, is_merged=False)
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            for status in (TaskStatus.ACCEPTED, TaskStatus.OPEN, TaskStatus.ACCEPTED):
+                process.put("1", status)
+                assert await process.write_back.run() == []
+            assert len(source.comments("1")) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_cancelled_task_frees_its_ticket_without_a_word(machine: Machine, source: MemorySource) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await process.desk.begin()
+            assert await process.desk.take(process.task("1")) == ""
+            process.put("1", TaskStatus.CANCELLED)
+            process.put("2", TaskStatus.CANCELLED)
+            source.asked.clear()
+            await process.write_back.run()
+            await process.write_back.run()
+            assert writes(source) == [("move", "1")], "of the second it never was"
+            assert source.labels("1") == {"ralph"}
+            assert source.comments("1") == []
+
+    asyncio.run(scenario())
+
+
+def test_a_task_that_was_cancelled_and_tried_again_is_told_all_over(
+    machine: Machine, source: MemorySource
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            for status in (TaskStatus.CANCELLED, TaskStatus.CANCELLED, TaskStatus.DONE):
+                assert await process.desk.take(process.task("1")) == ""
+                assert source.labels("1") == {"ralph", OWN}
+                process.put("1", status)
+                await process.write_back.run()
+                assert OWN not in source.labels("1")
+                process.put("1", TaskStatus.OPEN)
+            assert len(source.comments("1")) == 1
+
+    asyncio.run(scenario())
+
+
+# --- away, or refused ---
+
+
+def test_a_source_that_is_away_is_asked_once_and_told_everything_later(
+    machine: Machine, source: MemorySource
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            for key in "123":
+                process.put(key, TaskStatus.DONE)
+            source.is_down = True
+            source.asked.clear()
+            (problem,) = await process.write_back.run()
+            assert isinstance(problem, ServiceAway)
+            assert len(source.asked) == 1, "the others would get the same answer"
+            source.is_down = False
+        with machine.start() as process:
+            assert await process.write_back.run() == []
+            for key in "123":
+                assert (len(source.comments(key)), source.labels(key)) == (1, {"ralph", DONE})
+
+    asyncio.run(scenario())
+
+
+def test_a_ticket_that_refuses_does_not_keep_the_others_from_being_told(
+    machine: Machine, source: MemorySource
+) -> None:
+    """Its conversation is locked, say."""
+
+    def refuse(method: str, key: str) -> None:
+        if method == "say" and key == "1":
+            raise ServiceRefused("#1 is locked")
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            source.before = refuse
+            for key in "123":
+                process.put(key, TaskStatus.DONE)
+            assert [problem.message for problem in await process.write_back.run()] == ["#1 is locked"]
+            assert [len(source.comments(key)) for key in "123"] == [0, 1, 1]
+            source.before = lambda method, key: None
+            assert await process.write_back.run() == []
+            assert len(source.comments("1")) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_source_that_refuses_everything_is_not_asked_for_ever(tmp_path: Path) -> None:
+    source = MemorySource()
+    keys = [source.add(f"Ticket {number}", READY) for number in range(MOST_REFUSED + 10)]
+
+    async def scenario() -> None:
+        with Machine(tmp_path, source).start() as process:
+            await take_all(process)
+            for key in keys:
+                process.put(key, TaskStatus.DONE)
+            source.is_forbidden = True
+            source.asked.clear()
+            (problem,) = await process.write_back.run()
+            assert problem.hint
+            assert sum(method == "say" for method, _ in source.asked) == MOST_REFUSED
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("status", [TaskStatus.DONE, TaskStatus.CANCELLED])
+def test_a_ticket_that_is_not_there_any_more_is_not_told_for_ever(
+    machine: Machine, source: MemorySource, status: TaskStatus
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            process.put("1", status)
+            source.delete("1")
+            assert await process.write_back.run() == []
+            assert process.tickets.untold() == []
+
+    asyncio.run(scenario())
+
+
+def test_what_is_noted_while_a_ticket_is_told_is_kept(machine: Machine, source: MemorySource) -> None:
+    """The proof of a merge is written by another part of this process."""
+    proofs = (Proof("make test"),)
+    machine.landing = lambda task, known: Landing("main", PULL, is_merged=False)
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            process.put("1", TaskStatus.ACCEPTED)
+
+            def note(method: str, key: str) -> None:
+                process.tickets.save(
+                    replace(process.known("1"), proven="d" * 40, proofs=proofs, target="main")
+                )
+
+            source.before = note
+            await process.write_back.run()
+            known = process.known("1")
+            assert (known.proven, known.proofs, known.settled) == ("d" * 40, proofs, "accepted")
+
+    asyncio.run(scenario())
+
+
+# --- killed ---
+
+
+async def live(process: Process) -> None:
+    """A whole life: two tickets are done, one is cancelled after it was taken. A later process does what is left."""
+    await process.desk.begin()
+    for task in process.tasks.in_status(TaskStatus.OPEN):
+        assert await process.desk.take(task) == ""
+        key = task.id.removeprefix("memory-")
+        process.put(key, TaskStatus.CANCELLED if key == "2" else TaskStatus.DONE)
+        await process.write_back.run()
+    assert await process.desk.close() == ()
+
+
+def test_whoever_is_killed_at_any_moment_tells_everything_once(tmp_path: Path) -> None:
+    kills = 0
+    while True:
+        kills += 1
+        source = MemorySource()
+        for title in ("First", "Second", "Third"):
+            source.add(title, READY)
+        machine = Machine(tmp_path / str(kills), source)
+        machine.fuse = Fuse(kills)
+        source.before = source.after = lambda method, key, machine=machine: machine.fuse.burn()  # type: ignore[misc]
+
+        async def go(machine: Machine = machine) -> None:
+            with machine.start() as process:
+                await live(process)
+
+        try:
+            asyncio.run(go())
+            is_killed = False
+        except Killed:
+            is_killed = True
+            machine.fuse.length = 0
+            asyncio.run(go())
+        for key, labels in (("1", {"ralph", DONE}), ("2", {"ralph"}), ("3", {"ralph", DONE})):
+            assert source.labels(key) == labels, (kills, key)
+            assert len(source.comments(key)) == (key != "2"), (kills, key)
+        _check_record(machine)
+        if not is_killed:
+            break
+    assert kills > 40, "each call and each write was tried"
+
+
+def _check_record(machine: Machine) -> None:
+    async def check() -> None:
+        with machine.start() as process:
+            assert process.tickets.untold() == []
+            known = [process.known(key) for key in "123"]
+            assert [one.settled for one in known] == ["done", "cancelled", "done"]
+            assert not any(one.is_taken for one in known)
+
+    asyncio.run(check())
+
+
+@pytest.mark.parametrize("method", ["after say", "after move"])
+def test_an_answer_that_was_lost_makes_no_second_comment(
+    machine: Machine, source: MemorySource, method: str
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            process.put("1", TaskStatus.DONE)
+            source.fail(method, ServiceAway("the answer was lost"))
+            assert len(await process.write_back.run()) == 1
+            assert await process.write_back.run() == []
+            assert (len(source.comments("1")), source.labels("1")) == (1, {"ralph", DONE})
+
+    asyncio.run(scenario())
