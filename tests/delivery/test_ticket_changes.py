@@ -175,13 +175,15 @@ def test_a_watch_takes_what_is_labelled_later_and_is_resumed_as_one(forge: Forge
         wait_for(lambda: statuses(project) == {"demo-1": "done"}, "it takes the first", SECONDS)
         project.ralph("stop", check=0)
         _, err = process.communicate(timeout=SECONDS)
-    assert process.returncode == 0, err
+    assert process.returncode == 130, err
     assert labels(forge, first) == {"ralph", "ralph:done"}
 
     forge.label(second, "ralph")
     with shipping(project, "resume") as process:
         gate.wait()
         process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert any("press Ctrl-C again" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=SECONDS)
     assert process.returncode == 130

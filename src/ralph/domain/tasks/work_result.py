@@ -76,13 +76,19 @@ def retry_hint(over: Sequence[Task]) -> str:
 
 
 def outcome_of(
-    results: Sequence[TaskResult], *, left: Sequence[str], is_stopped: bool, limit: str = ""
+    results: Sequence[TaskResult],
+    *,
+    left: Sequence[str],
+    is_stopped: bool,
+    limit: str = "",
+    stays: bool = False,
 ) -> Outcome:
-    """``left``: what was wanted and is not done. A stop or a limit counts only if it left something."""
+    """``left``: what was wanted and is not done. A stop or a limit counts only if it left something; whoever ``stays`` for
+    more is never done."""
     outcomes = {result.outcome for result in results}
-    if limit and (left or outcomes - {Outcome.COMPLETED}):
+    if limit and (left or stays or outcomes - {Outcome.COMPLETED}):
         return Outcome.EXHAUSTED
-    if is_stopped and (left or Outcome.CANCELLED in outcomes):
+    if is_stopped and (left or stays or Outcome.CANCELLED in outcomes):
         return Outcome.CANCELLED
     if outcomes & {Outcome.FAILED, Outcome.EXHAUSTED, Outcome.CANCELLED}:
         return Outcome.EXHAUSTED

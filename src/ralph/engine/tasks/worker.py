@@ -298,7 +298,9 @@ class Worker:
         accepted = [task for task in self._wanted_in(TaskStatus.ACCEPTED) if task.id not in self._results]
         found = {task.id: task for task in (*self._wanted_in(TaskStatus.OPEN), *accepted)}
         left = list(found)
-        outcome = outcome_of(results, left=left, is_stopped=self.control.stopping, limit=limit)
+        outcome = outcome_of(
+            results, left=left, is_stopped=self.control.stopping, limit=limit, stays=self.supply.stays
+        )
         ended_by = limit or ("stopped by the user" if self.control.stopping else "")
         not_begun = [self._left(task, ended_by) for name, task in found.items() if name not in self._results]
         for one in not_begun[:MOST_LEFT]:

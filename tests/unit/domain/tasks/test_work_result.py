@@ -49,6 +49,18 @@ def test_the_outcome_of_all_follows_from_each(
     assert outcome_of(results, left=left, is_stopped=is_stopped, limit=limit) is expected
 
 
+@pytest.mark.parametrize(
+    ("is_stopped", "limit", "expected"),
+    [
+        (True, "", Outcome.CANCELLED),
+        (False, "budget reached", Outcome.EXHAUSTED),
+        (True, "budget reached", Outcome.EXHAUSTED),
+    ],
+)
+def test_a_watch_is_never_done_and_so_can_be_resumed(is_stopped: bool, limit: str, expected: Outcome) -> None:
+    assert outcome_of([DONE], left=[], is_stopped=is_stopped, limit=limit, stays=True) is expected
+
+
 def test_the_reason_counts_and_names_what_was_not_begun() -> None:
     left = [result_of_left(task(name), [], ended_by="stopped by the user") for name in "XY"]
     told = reason_of([DONE, FAILED, FAILED], left=left)

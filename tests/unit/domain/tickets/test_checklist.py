@@ -510,3 +510,12 @@ def test_of_two_with_the_same_id_the_line_decides_or_nobody() -> None:
 def test_what_is_not_there_any_more_is_said(text: str) -> None:
     with pytest.raises(NotThere, match="T001 is not there any more"):
         tick(text, 1, "T001")
+
+
+def test_the_boxes_of_its_criteria_are_ticked_with_it() -> None:
+    """They are what was accepted; and other tools count them as tasks of their own."""
+    text = "- [ ] 1.1 Build it\n  - [ ] it is red\n  - [x] it is round\n- [ ] 1.2 Sell it\n  - [ ] sold\n"
+
+    assert tick(text, 1, "1.1") == (
+        "- [x] 1.1 Build it\n  - [x] it is red\n  - [x] it is round\n- [ ] 1.2 Sell it\n  - [ ] sold\n"
+    )

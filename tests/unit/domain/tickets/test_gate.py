@@ -35,7 +35,7 @@ def test_an_open_ticket_with_the_label_by_someone_who_may_write_there_is_wanted(
         (replace(OPEN, labels=(label_of("other"),)), "it has no label ralph"),
         (replace(OPEN, is_trusted=False, author="eve"), "it was written by eve, who may not write there"),
         (replace(OPEN, is_trusted=False), "it was written by someone who may not write there"),
-        (replace(OPEN, labels=("ralph", DONE)), f"it is done: remove the label {DONE}"),
+        (replace(OPEN, labels=("ralph", DONE)), f"it is done: it has the label {DONE}"),
         (replace(OPEN, labels=("ralph", "Ralph:Done")), "it is done: it has the label Ralph:Done"),
     ],
 )

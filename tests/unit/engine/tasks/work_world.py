@@ -19,7 +19,7 @@ from ralph.engine.loop import RunResult
 from ralph.engine.recording import Listener
 from ralph.engine.stop_token import StopToken
 from ralph.engine.tasks.merge import TaskMerge
-from ralph.engine.tasks.ports import Removal, Verify, WayOut, Worktree
+from ralph.engine.tasks.ports import NoSupply, Removal, Supply, Verify, WayOut, Worktree
 from ralph.engine.tasks.worker import Worker
 from ralph.errors import GitFailed, SetupFailed, UsageError
 from ralph.testing.fake_clock import FakeClock
@@ -274,6 +274,7 @@ class World:
         budget: Budget | None = None,
         state: LoopState | None = None,
         way_out: Callable[[asyncio.Semaphore], WayOut] | None = None,
+        supply: Supply | None = None,
     ) -> RunResult:
         slots = asyncio.Semaphore(max_parallel)
         return await Worker(
@@ -294,6 +295,7 @@ class World:
             clock=self.clock,
             control=self.control,
             publish=self._publish,
+            supply=supply or NoSupply(),
         ).run()
 
     def _publish(self, event: LoopEvent) -> None:
