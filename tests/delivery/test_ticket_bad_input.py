@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.running import wait_for
+
 from .shipping import ShipProject, over_https
 from .ticket_projects import BODY, prompt_of, statuses, ticket_project
 from .ticket_sights import FROM, SOURCE, labels, sessions, writes
 from .world.forge import Forge
 
+LOOK = r"GET .*/issues\?"
 IMPORT = ("task", "import", SOURCE)
 HIDDEN = "\x1b[31m\u202e\u2066\u200b\x07"
 """A colour, letters that turn the line around or are not there, and a bell."""
@@ -75,7 +78,7 @@ def test_hostile_letters_and_sizes(project: ShipProject, forge: Forge) -> None:
     long = forge.open_issue("Write " + "x" * 240, BODY + "word " * 200_000, labels=["ralph"])
     odd = forge.open_issue(f"Add{HIDDEN} the file", f"Please{HIDDEN}.\n\n- [ ] it{HIDDEN} is there\n")
     forge.label(odd, "ralph", f"P1{HIDDEN}")
-    blank = forge.open_issue(HIDDEN, BODY, labels=["ralph"])
+    blank = forge.open_issue("\u200b", BODY, labels=["ralph"])
 
     shown = project.ralph(*IMPORT, "--dry-run", check=0).stdout
     found = looked_at(project, "--yes")
@@ -86,8 +89,8 @@ def test_hostile_letters_and_sizes(project: ShipProject, forge: Forge) -> None:
     assert f"#{long}: left out: all text after the first 20,000 characters" in told
     assert f"#{blank} () is not taken: it has no title" in told
     tasks = {task["id"]: task for task in found["new"]}
-    assert tasks[f"demo-{odd}"]["title"] == "Add the file"
-    assert tasks[f"demo-{odd}"]["completion_spec"]["acceptance_criteria"] == ["it is there"]
+    assert tasks[f"demo-{odd}"]["title"] == r"Add\u202e\u2066\x07 the file"
+    assert tasks[f"demo-{odd}"]["completion_spec"]["acceptance_criteria"] == [r"it\u202e\u2066\x07 is there"]
     assert len(tasks[f"demo-{long}"]["description"]) < 21_000
     assert statuses(project) == {f"demo-{long}": "done", f"demo-{odd}": "done"}
     for number in (long, odd):
@@ -100,12 +103,13 @@ def test_a_limit_and_a_question_without_a_terminal(project: ShipProject, forge: 
     unasked = project.ralph(*IMPORT, check=2)
     first = looked_at(project, "--limit", "3", "--yes")
     second = looked_at(project, "--limit", "3", "--yes")
-    rest = looked_at(project, "--yes")
+    third = looked_at(project, "--yes")
 
     assert "there is no terminal to ask on" in unasked.stderr
     assert [task["id"] for task in first["new"]] == [f"demo-{number}" for number in numbers[:3]]
-    assert (second["new"], second["gone"], second["unchanged"]) == ([], [], 3)
-    assert [task["id"] for task in rest["new"]] == [f"demo-{numbers[3]}"]
+    assert [task["id"] for task in second["new"]] == [f"demo-{numbers[3]}"], "so many new ones"
+    assert (third["new"], third["unchanged"], third["imported"]) == ([], 4, False)
+    assert not (first["gone"] or second["gone"]), "what is beyond the limit is not gone"
     assert set(statuses(project).values()) == {"open"}
     assert not writes(forge), "an import tells the tracker nothing"
 
@@ -114,10 +118,10 @@ def test_two_imports_at_the_same_moment(project: ShipProject, forge: Forge) -> N
     numbers = [forge.open_issue(f"Add file {each}", BODY, labels=["ralph"]) for each in range(5)]
     command = [sys.executable, "-m", "ralph", *IMPORT, "--yes"]
 
-    with forge.hold(r"GET .*/collaborators/"):
+    with forge.hold(LOOK):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         both = [subprocess.Popen(command, cwd=project.root, env=project.env(), **pipes) for _ in range(2)]  # type: ignore[call-overload]
-        wait_for_both(forge)
+        wait_for(lambda: len(forge.requested(LOOK)) == 2, "both look", 60)
     ended = [(process.communicate(timeout=60), process.returncode) for process in both]
 
     assert statuses(project) == {f"demo-{number}": "open" for number in numbers}
@@ -126,9 +130,3 @@ def test_two_imports_at_the_same_moment(project: ShipProject, forge: Forge) -> N
         assert code in (0, 2), err
         assert "Traceback" not in out + err
         assert code == 0 or "demo-" in err
-
-
-def wait_for_both(forge: Forge) -> None:
-    from tests.acceptance.running import wait_for
-
-    wait_for(lambda: len(forge.requested(r"GET .*/collaborators/")) == 2, "both look", 60)

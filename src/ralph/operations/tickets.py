@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ralph.config.root import STATE_FOLDER
 from ralph.domain.tickets.intake import Intake
+from ralph.errors import UsageError
 from ralph.operations.tasks import has_tasks, open_record
 
 if TYPE_CHECKING:
@@ -45,9 +46,11 @@ class Found:
 
 
 def name_source(name: str, cwd: Path) -> str:
-    """As the rest of ralph takes it: a path begins where the user is."""
-    from ralph.adapters.sources.choice import is_tracker
+    """As the rest of ralph takes it: a path begins where the user is. Raises UsageError if there is no name at all."""
+    from ralph.adapters.sources.choice import EXAMPLES, is_tracker
 
+    if not name.strip():  # a variable that is not set, which must not mean this whole folder
+        raise UsageError("the name of the source is empty", hint=f"name {EXAMPLES}")
     return name if is_tracker(name) or ":" in name else str(cwd / name)
 
 

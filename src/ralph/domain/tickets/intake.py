@@ -152,8 +152,15 @@ def _judge(ticket: Ticket, sight: Sight) -> Unready | None:
     if missing := missing_parts(ticket):
         return Unready(ticket, "; ".join(missing), is_askable=True)
     if ticket.task_id.lower() in sight.statuses and ticket.key not in sight.known:
-        return Unready(ticket, f"there is a task {ticket.task_id} already, which is not from this ticket")
+        names = {one.task_id.lower(): one.shown for one in sight.known.values()}
+        if other := names.get(ticket.task_id.lower()):
+            return Unready(ticket, _spell_namesake(ticket, other))
+        return Unready(ticket, f"there is a task {ticket.task_id} already, which is not from this source")
     return None
+
+
+def _spell_namesake(ticket: Ticket, other: str) -> str:
+    return f"its task would be called {ticket.task_id}, like that of {other}"
 
 
 def _refuse_namesakes(by_key: Mapping[str, Ticket], sight: Sight, reasons: dict[str, Unready]) -> None:
@@ -163,8 +170,7 @@ def _refuse_namesakes(by_key: Mapping[str, Ticket], sight: Sight, reasons: dict[
         if key in reasons or key in sight.known:
             continue
         if (other := first.setdefault(ticket.task_id.lower(), ticket)) is not ticket:
-            told = f"its task would be called {ticket.task_id}, like that of {other.shown}"
-            reasons[key] = Unready(ticket, told)
+            reasons[key] = Unready(ticket, _spell_namesake(ticket, other.shown))
 
 
 def _refuse_circles(by_key: Mapping[str, Ticket], reasons: dict[str, Unready]) -> None:

@@ -41,6 +41,8 @@ from ralph.engine.tasks.ports import (
 )
 from ralph.errors import RalphError, SetupFailed
 
+ACCEPTED_AGAIN = 300.0
+"""Seconds until one whose pull request waits for a person is looked at again, by whoever stays."""
 MOST_LEFT = 100
 """Tasks that nobody began and that are named one by one at the end; a backlog of thousands would drown the rest."""
 LOOK_EVERY = 1.0
@@ -74,7 +76,7 @@ class Worker:
 
     _results: dict[str, TaskResult] = field(default_factory=dict, init=False)
     _begun: set[str] = field(default_factory=set, init=False)
-    _not_now: dict[str, float] = field(default_factory=dict, init=False)  # not ours; when to ask again
+    _not_now: dict[str, float] = field(default_factory=dict, init=False)  # not ours, or not merged; when to ask again
     _spends: dict[str, Spend] = field(default_factory=dict, init=False)  # of each task, with its time
     _accepted: list[str] = field(default_factory=list, init=False)  # by an earlier process; not merged yet
     _concerns: list[str] = field(default_factory=list, init=False)
@@ -132,12 +134,15 @@ class Worker:
             active[asyncio.create_task(self._work_on(name), name=name)] = name
 
     def _ask_again(self) -> None:
-        """Whoever worked on it may have stood back, or may be gone."""
+        """Whoever worked on it may have stood back, or may be gone; and its pull request may have been merged."""
         now = self.clock.monotonic()
         for name in [name for name, at in self._not_now.items() if at <= now]:
             del self._not_now[name]
-            self._begun.discard(name)
-            self.tasks.release(name)
+            if self.tasks.get(name).status is TaskStatus.ACCEPTED:
+                self._accepted.append(name)
+            else:
+                self._begun.discard(name)
+                self.tasks.release(name)
 
     def _claim_next(self, only_merges: bool) -> str | None:
         """Accepted ones first: they only wait to be merged, which uses up no limit."""
@@ -269,6 +274,8 @@ class Worker:
         self.watch.settled(name)
         is_news = self._results.get(name) != result
         self._results[name] = result
+        if self.supply.stays and self.tasks.get(name).status is TaskStatus.ACCEPTED:
+            self._not_now[name] = self.clock.monotonic() + ACCEPTED_AGAIN
         if is_news:
             self._report(result)
         self.journal.commit(self._now())

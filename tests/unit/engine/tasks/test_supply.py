@@ -12,8 +12,10 @@ from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
+from ralph.domain.tasks.pipeline import NotMerged
 from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.engine.loop import RunResult
+from ralph.engine.tasks.worker import ACCEPTED_AGAIN
 from ralph.errors import ServiceRefused, StoreError
 
 from .work_world import BASE, World, task
@@ -239,7 +241,9 @@ def test_one_that_was_withdrawn_while_it_was_claimed_is_cancelled() -> None:
         return world
 
     world = asyncio.run(run())
-    assert [(one.outcome, one.reason) for one in world.reported] == [(Outcome.CANCELLED, "its ticket is closed")]
+    assert [(one.outcome, one.reason) for one in world.reported] == [
+        (Outcome.CANCELLED, "its ticket is closed")
+    ]
     assert world.runs.began == []
 
 
@@ -290,7 +294,9 @@ def test_what_the_supply_says_in_the_end_is_told() -> None:
         (KeyError("a bug"), "KeyError: 'a bug'"),
     ],
 )
-def test_whoever_looks_after_it_and_fails_ends_the_watch_but_not_the_work(error: Exception, told: str) -> None:
+def test_whoever_looks_after_it_and_fails_ends_the_watch_but_not_the_work(
+    error: Exception, told: str
+) -> None:
     """Nobody would come any more; and no traceback reaches the user."""
 
     def arrange(tray: Tray) -> None:
@@ -320,3 +326,16 @@ def test_a_stop_lets_what_is_under_way_end() -> None:
     tray = asyncio.run(run())
     assert tray.world.branch.merged == ["A"]
     assert tray.log == ["looks", "ended", "closed"]
+
+
+def test_whoever_stays_looks_again_at_what_is_accepted_and_not_merged() -> None:
+    """A person merges its pull request some day, or makes room for the merge."""
+
+    def arrange(tray: Tray) -> None:
+        tray.world.branch.answers["A"] = [NotMerged("your own changes are in the way")] * 2
+        stop_when(tray, lambda world: world.branch.merged == ["A"])
+
+    tray, result = work(task("A"), arrange=arrange)
+    assert tray.world.runs.began == ["A"], "its sessions are not paid twice"
+    assert result.reason == "1 done"
+    assert result.state.seconds >= 2 * ACCEPTED_AGAIN
