@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.acceptance.running import wait_for
 
+from .killing import shipping
 from .shipping import ShipProject, over_https
 from .ticket_projects import BODY, prompt_of, statuses, ticket_project
 from .ticket_sights import FROM, SOURCE, labels, sessions, writes
@@ -34,20 +34,20 @@ def looked_at(project: ShipProject, *arguments: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("source", "code", "told"),
-    [
-        ("github:nonsense", 2, "github:nonsense names no repository"),
-        ("github:", 2, "names no repository"),
-        ("github:a/b/c/d/e", 2, "names no repository"),
-        ("github:owner1/../demo", 2, "names no repository"),
-        ("gitlab:owner1/demo", 2, "gitlab:"),
-        ("github:owner1/nothing", 4, "GitHub has no repository owner1/nothing, or you may not see it"),
-    ],
-)
-def test_no_such_source(project: ShipProject, source: str, code: int, told: str) -> None:
-    for command in (("task", "import", source, "--yes"), ("work", "--from", source)):
-        ran = project.ralph(*command)
+WRONG = {
+    "github:nonsense": (2, "github:nonsense names no repository"),
+    "github:": (2, "names no repository"),
+    "github:a/b/c/d/e": (2, "names no repository"),
+    "github:owner1/../demo": (2, "names no repository"),
+    "gitlab:owner1/demo": (2, "gitlab:"),
+    "github:owner1/nothing": (4, "GitHub has no repository owner1/nothing, or you may not see it"),
+}
+
+
+def test_no_such_source(project: ShipProject) -> None:
+    commands = cycle([("task", "import", "--yes"), ("work", "--from")])
+    for (source, (code, told)), command in zip(WRONG.items(), commands, strict=False):
+        ran = project.ralph(*command, source)
         assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), ran.stderr
         assert told in " ".join(ran.stderr.split())
     assert not sessions(project)
@@ -109,20 +109,18 @@ def test_a_limit_and_a_question_without_a_terminal(project: ShipProject, forge: 
     assert [task["id"] for task in first["new"]] == [f"demo-{number}" for number in numbers[:3]]
     assert [task["id"] for task in second["new"]] == [f"demo-{numbers[3]}"], "so many new ones"
     assert (third["new"], third["unchanged"], third["imported"]) == ([], 4, False)
-    assert not (first["gone"] or second["gone"]), "what is beyond the limit is not gone"
+    assert first["gone"] + second["gone"] == [], "what is beyond the limit is not gone"
     assert set(statuses(project).values()) == {"open"}
     assert not writes(forge), "an import tells the tracker nothing"
 
 
 def test_two_imports_at_the_same_moment(project: ShipProject, forge: Forge) -> None:
     numbers = [forge.open_issue(f"Add file {each}", BODY, labels=["ralph"]) for each in range(5)]
-    command = [sys.executable, "-m", "ralph", *IMPORT, "--yes"]
 
-    with forge.hold(LOOK):
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        both = [subprocess.Popen(command, cwd=project.root, env=project.env(), **pipes) for _ in range(2)]  # type: ignore[call-overload]
-        wait_for(lambda: len(forge.requested(LOOK)) == 2, "both look", 60)
-    ended = [(process.communicate(timeout=60), process.returncode) for process in both]
+    with shipping(project, *IMPORT, "--yes") as one, shipping(project, *IMPORT, "--yes") as two:
+        with forge.hold(LOOK):
+            wait_for(lambda: len(forge.requested(LOOK)) == 2, "both look", 60)
+        ended = [(process.communicate(timeout=60), process.returncode) for process in (one, two)]
 
     assert statuses(project) == {f"demo-{number}": "open" for number in numbers}
     assert min(code for _, code in ended) == 0

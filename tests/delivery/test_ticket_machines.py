@@ -90,7 +90,7 @@ def test_a_machine_that_is_gone_keeps_its_tickets_until_a_person_frees_them(
 
     kill_at_gate(gone, gate, *FROM)
     name = holder_of(gone)
-    ran = other.ralph(*FROM)
+    ran = other.ralph(*FROM, check=0)
     how = f"{name.removeprefix('ralph:')} works on it: remove the label {name} if that machine is gone"
     assert how in ran.stdout + ran.stderr
     assert holders(forge, number) == {name}

@@ -50,7 +50,8 @@ def name_source(name: str, cwd: Path) -> str:
     from ralph.adapters.sources.choice import EXAMPLES, is_tracker
 
     if not name.strip():  # a variable that is not set, which must not mean this whole folder
-        raise UsageError("the name of the source is empty", hint=f"name {EXAMPLES}")
+        message = "the name of the source is empty"
+        raise UsageError(message, hint=f"name {EXAMPLES}")
     return name if is_tracker(name) or ":" in name else str(cwd / name)
 
 

@@ -71,13 +71,14 @@ def noting_proofs(
         verification = FinalVerification(kit, task, pipeline)
         wrong = await verification.verify(path)
         memory = store_of(kit, tasks)
-        if not wrong and (known := memory.of_task(task.id)) is not None:
+        if not wrong and memory.of_task(task.id) is not None:
             from ralph.adapters.git import Git
             from ralph.domain.delivery.receipt import Proof
 
             commit = await Git(path, kit.runners.outside).commit_of("HEAD")
             proofs = tuple(Proof(one.command, one.success_exit_code) for one in verification.required)
-            memory.save(replace(known, proven=commit, proofs=proofs, target=target))
+            if (known := memory.of_task(task.id)) is not None:  # others write to it meanwhile
+                memory.save(replace(known, proven=commit, proofs=proofs, target=target))
         return wrong
 
     return verify

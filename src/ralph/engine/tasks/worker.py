@@ -76,7 +76,7 @@ class Worker:
 
     _results: dict[str, TaskResult] = field(default_factory=dict, init=False)
     _begun: set[str] = field(default_factory=set, init=False)
-    _not_now: dict[str, float] = field(default_factory=dict, init=False)  # not ours, or not merged; when to ask again
+    _not_now: dict[str, float] = field(default_factory=dict, init=False)  # when to ask for it again
     _spends: dict[str, Spend] = field(default_factory=dict, init=False)  # of each task, with its time
     _accepted: list[str] = field(default_factory=list, init=False)  # by an earlier process; not merged yet
     _concerns: list[str] = field(default_factory=list, init=False)

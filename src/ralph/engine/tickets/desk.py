@@ -156,7 +156,7 @@ class TicketDesk:
                 )
         for one in found.edited:
             told = "was edited after the work had begun; the agent is told, and is judged as before"
-            self.publish(Warned(f"{one.known.task_id}: its ticket {one.ticket.shown} {told}"))  # each edit once
+            self.publish(Warned(f"{one.known.task_id}: its ticket {one.ticket.shown} {told}"))
         for gone in found.gone:
             self._warn(f"{gone.known.task_id}: cancelled: {gone.reason}")
         for unready in found.unready[:SHOWN]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
@@ -18,7 +19,7 @@ from ralph.engine.loop import RunResult
 from ralph.engine.tasks.worker import ACCEPTED_AGAIN
 from ralph.errors import ServiceRefused, StoreError
 
-from .work_world import BASE, World, task
+from .work_world import BASE, World, task, wait_until
 
 AGAIN = 90.0
 TIMEOUT = 30.0
@@ -84,8 +85,7 @@ def stop_when(tray: Tray, is_over: Callable[[World], bool]) -> None:
     """The user stops it then, and not before some time has passed without anything to do."""
 
     async def look(world: World) -> None:
-        while not is_over(world):
-            await asyncio.sleep(0)
+        await wait_until(lambda: is_over(world))
         world.control.request()
         await look_for_ever(world)
 
@@ -115,11 +115,9 @@ def test_what_arrives_later_is_begun() -> None:
     def arrange(tray: Tray) -> None:
         async def look(world: World) -> None:
             for name in ("A", "B"):
-                while world.clock.time < 1_700_000_100:
-                    await asyncio.sleep(0)
+                await wait_until(lambda: world.clock.time >= 1_700_000_100)
                 world.tasks.all[name] = task(name)
-                while world.tasks.get(name).status is not TaskStatus.DONE:
-                    await asyncio.sleep(0)
+                await wait_until(partial(world.branch.merged.__contains__, name))
             world.control.request()
 
         tray.look = look
@@ -131,19 +129,17 @@ def test_what_arrives_later_is_begun() -> None:
 
 def test_what_arrives_while_others_are_worked_on_is_begun_beside_them() -> None:
     async def wait_for_b(world: World, one: Task) -> None:
-        while "B" not in world.runs.began:
-            await asyncio.sleep(0.01)
+        await world.has_reported.wait()
+        assert "B" in world.runs.began
 
     async def run() -> Tray:
         world = World(task("A"), scripts={"A": wait_for_b})
         tray = Tray(world)
 
         async def look(world: World) -> None:
-            while not world.runs.began:
-                await asyncio.sleep(0)
+            await wait_until(lambda: world.runs.began)
             world.tasks.all["B"] = task("B")
-            while len(world.branch.merged) < 2:
-                await asyncio.sleep(0)
+            await wait_until(lambda: len(world.branch.merged) == 2)
             world.control.request()
 
         tray.look = look

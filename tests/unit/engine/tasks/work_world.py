@@ -31,6 +31,18 @@ JUDGED = "a" * 40
 PIPELINE = Pipeline(roles=("coder", "qa"), max_rejections=2, finished=TaskStatus.ACCEPTED)
 
 
+TURNS = 1_000_000
+
+
+async def wait_until(condition: Callable[[], object]) -> None:
+    """Let others have their turn until it is so; the clock of the test moves only with them."""
+    for _ in range(TURNS):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(f"not so after {TURNS} turns")
+
+
 class Tasks:
     """A task is ready when everything it depends on is done and nobody works on it."""
 

@@ -6,14 +6,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.delivery.memory_source import MemorySource
 
 from ralph.domain.tasks.task import TaskStatus
 from ralph.domain.tickets.claim import DONE
 from ralph.engine.tickets.desk import LONGEST_CLAIM
 from ralph.errors import ServiceAway, ServiceRefused, StoreError
-from tests.delivery.memory_source import MemorySource
 
-from .ticket_world import OWN, POLL, READY, Machine, Process
+from .ticket_world import OWN, POLL, READY, Machine, Process, wait_until
 
 HOUR = 3600.0
 
@@ -90,7 +90,9 @@ def test_a_tracker_that_is_down_for_an_hour_is_told_once_when_it_is_back(
             source.asked.clear()
             await process.pass_time(HOUR)
             assert len(source.asked) < 60, "ever more rarely"
-            assert process.warnings == ["the tracker cannot be reached; the work goes on, and this is tried again"]
+            assert process.warnings == [
+                "the tracker cannot be reached; the work goes on, and this is tried again"
+            ]
             source.is_down = False
             answered: list[tuple[str, str]] = []
             source.after = lambda method, key: answered.append((method, key))
@@ -148,7 +150,9 @@ def test_what_is_refused_for_ever_is_said_once_and_holds_nothing_up(
     asyncio.run(scenario())
 
 
-def test_a_record_that_cannot_be_read_for_a_moment_ends_nothing(machine: Machine, source: MemorySource) -> None:
+def test_a_record_that_cannot_be_read_for_a_moment_ends_nothing(
+    machine: Machine, source: MemorySource
+) -> None:
     async def scenario() -> None:
         with machine.start(stays=True) as process:
             await have_done(process)
@@ -188,7 +192,9 @@ def test_what_is_not_begun_is_said_once(machine: Machine, source: MemorySource) 
             await process.pass_time(HOUR)
             second, third = process.warnings
             assert second.startswith("memory:tickets: #2 is not begun: nothing in it can be checked")
-            assert third.startswith("memory:tickets: #3 is not begun: it was written by stranger, who may not")
+            assert third.startswith(
+                "memory:tickets: #3 is not begun: it was written by stranger, who may not"
+            )
 
     asyncio.run(scenario())
 
@@ -201,7 +207,9 @@ def test_many_that_are_not_begun_are_counted(machine: Machine, source: MemorySou
         with machine.start() as process:
             await process.desk.begin()
             assert len(process.warnings) == 6
-            told = "memory:tickets: 15 more tickets not begun; `ralph task check memory:tickets` names them all"
+            told = (
+                "memory:tickets: 15 more tickets not begun; `ralph task check memory:tickets` names them all"
+            )
             assert process.warnings[-1] == told
 
     asyncio.run(scenario())
@@ -328,9 +336,8 @@ def test_a_tracker_that_refuses_ends_it_before_anything_is_begun(
     source.is_forbidden = True
 
     async def scenario() -> None:
-        with machine.start(stays=True) as process:
-            with pytest.raises(ServiceRefused):
-                await process.desk.begin()
+        with machine.start(stays=True) as process, pytest.raises(ServiceRefused):
+            await process.desk.begin()
 
     asyncio.run(scenario())
 
@@ -365,7 +372,9 @@ def test_tickets_of_one_s_own_are_not_claimed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stays", [True, False])
-def test_a_claim_waits_for_a_tracker_that_is_away(machine: Machine, source: MemorySource, stays: bool) -> None:
+def test_a_claim_waits_for_a_tracker_that_is_away(
+    machine: Machine, source: MemorySource, stays: bool
+) -> None:
     async def scenario() -> None:
         with machine.start(stays=stays) as process:
             await process.desk.begin()
@@ -402,8 +411,7 @@ def test_a_stop_ends_the_wait_for_a_claim(machine: Machine, source: MemorySource
             await process.desk.begin()
             source.is_down = True
             taking = asyncio.create_task(process.desk.take(process.task("1")))
-            while not machine.clock.slept:
-                await asyncio.sleep(0)
+            await wait_until(lambda: machine.clock.slept)
             process.control.request()
             assert "could not be claimed" in await taking
 
@@ -430,8 +438,7 @@ def test_a_stop_ends_the_rest_and_nothing_more_is_taken_in(machine: Machine, sou
             await have_done(process)
             source.add("Second", READY)
             looking = asyncio.create_task(process.desk.look_after())
-            while not machine.clock.slept:
-                await asyncio.sleep(0)
+            await wait_until(lambda: machine.clock.slept)
             process.control.request()
             await looking
             assert sum(machine.clock.slept) < POLL
