@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from ralph.domain.tickets.claim import DONE, label_of
+from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket import Move, Remark, Ticket
 from ralph.domain.tickets.ticket_text import read_text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.sources.github_comment import MARK
-from ralph.domain.tickets.claim import DONE
+from ralph.domain.tickets.hold import DONE
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Source
 from ralph.errors import ServiceAway, ServiceRefused

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ralph.domain.tickets.claim import DONE, label_of
+from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Source, Wanted
 from ralph.errors import ServiceRefused

@@ -22,7 +22,7 @@ from ralph.adapters.sources.github import open_github
 from ralph.adapters.sources.github_comment import MARK
 from ralph.domain.tasks.entry import id_problem
 from ralph.domain.tasks.task import DEFAULT_PRIORITY
-from ralph.domain.tickets.claim import DONE, holders, label_of
+from ralph.domain.tickets.hold import DONE, holders, label_of
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Source, Wanted
 from ralph.errors import ServiceAway, ServiceRefused

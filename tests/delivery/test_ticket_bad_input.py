@@ -66,7 +66,7 @@ def test_a_private_repository(project: ShipProject, forge: Forge) -> None:
     nobody = project.ralph(*FROM, check=4)
 
     assert "has no repository owner1/demo, or you may not see it" in " ".join(unseen.stderr.split())
-    assert f"#{number} could not be claimed" in " ".join((unwritten.stdout + unwritten.stderr).split())
+    assert f"#{number} could not be taken" in " ".join((unwritten.stdout + unwritten.stderr).split())
     assert unwritten.returncode == 5
     assert "or set GITHUB_TOKEN" in nobody.stderr
     assert not sessions(project)

@@ -111,7 +111,7 @@ def test_away_when_a_ticket_is_to_be_claimed(project: ShipProject, forge: Forge)
         out, err = process.communicate(timeout=SECONDS)
 
     assert process.returncode == 0, err
-    assert f"#{second} waits to be claimed: GitHub answered 502" in out + err
+    assert f"#{second} waits to be taken: GitHub answered 502" in out + err
     for number in (first, second):
         assert labels(forge, number) == {"ralph", "ralph:done"}
         assert "ralph: done." in said(forge, number)

@@ -34,7 +34,9 @@ def ticket_project(
         project.environment["RALPH_SANDBOX__KIND"] = "none"
     project.setting(
         guardrails=['test -n "$(ls *.txt)"'],
-        profiles={"verified": {"stages": ["coder"], "roles": {"coder": {"command": 'test -n "$(ls *.txt)"'}}}},
+        profiles={
+            "verified": {"stages": ["coder"], "roles": {"coder": {"command": 'test -n "$(ls *.txt)"'}}}
+        },
         **settings,
     )
     values = json.loads((project.root / ".ralph" / "settings.json").read_text())

@@ -56,7 +56,7 @@ def name_source(name: str, cwd: Path) -> str:
 
 
 def look_at(root: Root, settings: Settings, asked: Asked) -> Found:
-    """Nothing is written. Raises UsageError, ServiceAway and ServiceRefused."""
+    """No task is made or changed. Raises UsageError, ServiceAway and ServiceRefused."""
     with _open_ledger(root) as (ledger, holder):
         return asyncio.run(_look(_open(asked.source, root), settings, asked, ledger, holder))
 

@@ -111,7 +111,7 @@ def holder_of(memory: TicketStore) -> str:
         import secrets
         import socket
 
-        from ralph.domain.tickets.claim import holder_name
+        from ralph.domain.tickets.hold import holder_name
 
         return holder_name(socket.gethostname(), secrets.token_hex(2))
 
@@ -119,7 +119,7 @@ def holder_of(memory: TicketStore) -> str:
 
 
 async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, base: str) -> Supply:
-    """``source``: to take tickets from; empty: only those that are tasks already are claimed and told. ``base``: what
+    """``source``: to take tickets from; empty: only those that are tasks already are held and told. ``base``: what
     pull requests are for.
 
     Takes in what is there now. Raises RalphError if that cannot be had.
@@ -130,8 +130,8 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, bas
     if not source and not memory.sources():
         return NoSupply()
     from ralph.adapters.sources.choice import open_source
-    from ralph.engine.tickets.claims import TicketClaims
     from ralph.engine.tickets.desk import TicketDesk
+    from ralph.engine.tickets.holds import TicketHolds
     from ralph.engine.tickets.intake import TicketIntake
     from ralph.engine.tickets.write_back import WriteBack
     from ralph.wiring.delivery import reaching
@@ -152,7 +152,7 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, bas
         intake=TicketIntake(source=opened(source), memory=memory, labels=labels, holder=holder)
         if source
         else None,
-        claims=TicketClaims(memory, labels, holder),
+        holds=TicketHolds(memory, labels, holder),
         write_back=WriteBack(
             memory=memory,
             open_source=opened,

@@ -52,7 +52,9 @@ def require_source(name: str, root: Path) -> None:
         known = ", ".join(f"{kind.prefix}:" for kind in TRACKERS)
         is_prefix = bool(colon) and prefix.isalnum()
         what = f"there is no kind of source {prefix}:" if is_prefix else f"{name} does not exist"
-        raise UsageError(clean_line(what), hint=f"name {EXAMPLES}" + (f"; known: {known}" if is_prefix else ""))
+        raise UsageError(
+            clean_line(what), hint=f"name {EXAMPLES}" + (f"; known: {known}" if is_prefix else "")
+        )
 
 
 def open_source(name: str, around: Surroundings, root: Path) -> Source:

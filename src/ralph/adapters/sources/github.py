@@ -29,7 +29,7 @@ from ralph.adapters.sources.github_ticket import (
 from ralph.adapters.sources.remarks import bound_remarks
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
-from ralph.domain.tickets.claim import DONE, label_of
+from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Move, Remark, Ticket
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceRefused, UsageError

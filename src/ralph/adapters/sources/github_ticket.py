@@ -10,7 +10,7 @@ from unicodedata import category
 from ralph.adapters.online.shape import Shape
 from ralph.domain.tasks.entry import LONGEST as LONGEST_ID
 from ralph.domain.text.safe_text import clean, clean_line
-from ralph.domain.tickets.claim import PREFIX
+from ralph.domain.tickets.hold import PREFIX
 from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket import Remark, Ticket
 from ralph.domain.tickets.ticket_text import Stated, read_text

@@ -31,7 +31,7 @@ from ralph.adapters.sources.linear_queries import (
 )  # fmt: skip
 from ralph.adapters.sources.linear_ticket import OVER, is_key, is_open, ticket_of
 from ralph.domain.text.safe_text import clean_line
-from ralph.domain.tickets.claim import DONE, label_of
+from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceRefused, UsageError

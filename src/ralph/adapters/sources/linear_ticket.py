@@ -13,7 +13,7 @@ from ralph.adapters.sources.remarks import bound_remarks
 from ralph.adapters.sources.titles import LONGEST_UNTRUSTED, visible_title
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
-from ralph.domain.tickets.claim import PREFIX
+from ralph.domain.tickets.hold import PREFIX
 from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket import Remark, Ticket
 from ralph.domain.tickets.ticket_text import read_text

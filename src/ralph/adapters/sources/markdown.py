@@ -66,7 +66,7 @@ class _List:
 
 
 class MarkdownSource:
-    """The ``Source`` of a file or a folder. Nobody claims its tasks, and nobody comments on them."""
+    """The ``Source`` of a file or a folder. Nobody holds its tasks, and nobody comments on them."""
 
     def __init__(self, place: Path, root: Path, *, is_folder: bool) -> None:
         self._place = place

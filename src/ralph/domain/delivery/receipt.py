@@ -42,7 +42,12 @@ def receipt_section(receipt: Receipt) -> str:
     """As Markdown, between marks by which it is found again: a person may edit everything around it."""
     lines = ["### Proof", ""]
     if receipt.proofs:
-        lines += [f"ralph ran these commands on `{receipt.commit[:12]}`:", "", *_fenced(tuple(dict.fromkeys(receipt.proofs))), ""]
+        lines += [
+            f"ralph ran these commands on `{receipt.commit[:12]}`:",
+            "",
+            *_fenced(tuple(dict.fromkeys(receipt.proofs))),
+            "",
+        ]
     else:
         lines += ["No command was run to prove this work: no guardrails are configured.", ""]
     lines += [f"- {line}" for line in _facts(receipt)]

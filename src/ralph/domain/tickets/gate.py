@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ralph.domain.tickets.claim import is_done, label_of, others
+from ralph.domain.tickets.hold import is_done, label_of, others
 from ralph.domain.tickets.ticket import Ticket
 
 NOTHING_TO_CHECK = "nothing in it can be checked: add boxes (`- [ ] …`), or a list under a heading `Acceptance criteria` or `Done when`"

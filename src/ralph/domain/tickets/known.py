@@ -32,3 +32,8 @@ class KnownTicket:
     proven: str = ""
     proofs: tuple[Proof, ...] = ()
     target: str = ""
+
+    @property
+    def is_shared(self) -> bool:
+        """Others may take it, too: it needed a label."""
+        return bool(self.labels)

@@ -14,7 +14,7 @@ def until_next_look(poll: float, failures: int, *, after: float | None = None) -
     return poll if not failures else max(AWAY.delay(failures), after or 0.0)
 
 
-def until_next_claim(poll: float, holder: str) -> float:
-    """Seconds until a ticket that was not ours is claimed again, if it is free then. Two that stood back for each other come
+def until_next_try(poll: float, holder: str) -> float:
+    """Seconds until a ticket that was not ours is asked for again, if it is free then. Two that stood back for each other come
     back at different times: by their names, which differ."""
     return poll * (1 + crc32(holder.encode()) % 1000 / 1000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -33,7 +32,8 @@ def task_of(ticket: Ticket, source: str, *, dependencies: Sequence[str] = ()) ->
 
 def fingerprint(ticket: Ticket) -> str:
     """Differs when anything that an agent would be told does. Labels, blockers and the like are no words."""
-    told = replace(ticket, labels=(), blockers=(), left_out=(), url="", author="", shown="", file="")
+    said = [(remark.author, remark.text) for remark in ticket.remarks]
+    told = (ticket.title, ticket.text, said, ticket.criteria, ticket.priority, ticket.context)
     return sha256(repr(told).encode(errors="replace")).hexdigest()[:16]
 
 

@@ -352,7 +352,7 @@ class Supply(Protocol):
         ...
 
     @property
-    def claim_again(self) -> float:
+    def take_again(self) -> float:
         """While it stays: seconds until a task that was not ours is asked for again."""
         ...
 
@@ -373,7 +373,7 @@ class NoSupply:
     """All tasks are on record, and nobody else knows of them."""
 
     stays = False
-    claim_again = 0.0
+    take_again = 0.0
 
     async def look_after(self) -> None: ...
 

@@ -225,7 +225,7 @@ class Worker:
         if task.status is TaskStatus.CANCELLED:
             return result_of_run(task, Outcome.CANCELLED, reason)
         if self.supply.stays:
-            self._not_now[name] = self.clock.monotonic() + self.supply.claim_again
+            self._not_now[name] = self.clock.monotonic() + self.supply.take_again
         return TaskResult(name, Outcome.WAITING, reason, is_begun=False)
 
     async def _catch_up(self, worktree: Worktree) -> None:

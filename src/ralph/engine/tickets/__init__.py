@@ -1,1 +1,1 @@
-"""Tickets become tasks, and what became of them goes back: intake, claims, write-back."""
+"""Tickets become tasks, and what became of them goes back: intake, holds, write-back."""

@@ -1,4 +1,4 @@
-"""The desk between trackers and ``ralph work``: takes tickets in, claims them, and tells them what became of their work."""
+"""The desk between trackers and ``ralph work``: takes tickets in, holds them, and tells them what became of their work."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from ralph.domain.loop.events import Warned
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.text.figures import plural
 from ralph.domain.tickets.intake import Intake
-from ralph.domain.tickets.pace import until_next_claim, until_next_look
+from ralph.domain.tickets.pace import until_next_look, until_next_try
 from ralph.domain.tickets.told import asked_for
 from ralph.engine.ports import Clock, Control, Publish
 from ralph.engine.rest import rest
-from ralph.engine.tickets.claims import TicketClaims
+from ralph.engine.tickets.holds import TicketHolds
 from ralph.engine.tickets.intake import TicketIntake, take_in
 from ralph.engine.tickets.ports import Source, TicketMemory
 from ralph.engine.tickets.write_back import WriteBack
 from ralph.errors import RalphError, ServiceAway
 
-LONGEST_CLAIM = 3600.0
+LONGEST_WAIT = 3600.0
 """Seconds for which a tracker that is away is waited for before a ticket is begun, unless ralph stays anyway."""
 SHOWN = 5
 
 
 @dataclass(slots=True, kw_only=True)
 class TicketDesk:
-    """``intake`` None: nothing new is taken in, but the tickets of known tasks are claimed and told. ``asks``: whether tickets
+    """``intake`` None: nothing new is taken in, but the tickets of known tasks are held and told. ``asks``: whether tickets
     that are not ready are told so. ``poll``: seconds between two looks."""
 
     memory: TicketMemory
     open_source: Callable[[str], Source]
     intake: TicketIntake | None
-    claims: TicketClaims
+    holds: TicketHolds
     write_back: WriteBack
     clock: Clock
     control: Control
@@ -73,29 +73,28 @@ class TicketDesk:
             seconds = await asyncio.shield(self._looking)
 
     @property
-    def claim_again(self) -> float:
-        return until_next_claim(self.poll, self.claims.holder)
+    def take_again(self) -> float:
+        return until_next_try(self.poll, self.holds.holder)
 
     async def take(self, task: Task) -> str:
         """Claim the ticket of a task that is about to be begun. Empty: it is ours, or no ticket; else why not."""
         known = self.memory.of_task(task.id)
         # One that was accepted is ours; and whoever merges its pull request may have closed the ticket.
-        if known is None or task.status is TaskStatus.ACCEPTED:
+        if known is None or not known.is_shared or task.status is TaskStatus.ACCEPTED:
             return ""
         began, failures = self.clock.monotonic(), 0
         while True:
             try:
-                source = self.open_source(known.source)
-                return await self.claims.take(source, known) if source.is_shared else ""
+                return await self.holds.take(self.open_source(known.source), known)
             except ServiceAway as away:
                 failures += 1
-                is_late = self.clock.monotonic() - began > LONGEST_CLAIM and not self.stays
+                is_late = self.clock.monotonic() - began > LONGEST_WAIT and not self.stays
                 if is_late or self.control.stopping:
-                    return f"{known.shown} could not be claimed: {away.message}"
-                self._warn(f"{known.shown} waits to be claimed: {away.message}")
+                    return f"{known.shown} could not be taken: {away.message}"
+                self._warn(f"{known.shown} waits to be taken: {away.message}")
                 wait = until_next_look(self.poll, failures, after=away.after)
             except RalphError as refused:
-                return f"{known.shown} could not be claimed: {refused.message}"
+                return f"{known.shown} could not be taken: {refused.message}"
             await rest(wait, clock=self.clock, control=self.control)
 
     async def close(self) -> Sequence[str]:

@@ -99,7 +99,7 @@ def take_in(memory: TicketMemory, intake: Intake) -> None:
     late, problems = [], []
     for one in in_order(intake.changed):  # else two that change places would wait for each other in between
         try:
-            before = memory.of_task(one.known.task_id) or one.known  # it may have been claimed meanwhile
+            before = memory.of_task(one.known.task_id) or one.known  # it may have been taken meanwhile
             late += [] if memory.redefine(one.task, remember(before, one.ticket, one.dependencies)) else [one]
         except UsageError as error:  # others have nothing to do with it
             problems.append(error)

@@ -34,7 +34,7 @@ class Source(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """Others put tickets there and take them: they need a label, are claimed, and are worked on in a sandbox."""
+        """Others put tickets there and take them: they need a label, are held by who works on them, and are worked on in a sandbox."""
         ...
 
     def tickets(self, wanted: Wanted) -> AsyncIterator[Ticket]:
@@ -50,7 +50,7 @@ class Source(Protocol):
         ...
 
     async def move(self, key: str, to: Move, *, holder: str) -> None:
-        """``holder``: this machine's name (``domain/tickets/claim.py``)."""
+        """``holder``: this machine's name (``domain/tickets/hold.py``)."""
         ...
 
 

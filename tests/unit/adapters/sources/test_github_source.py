@@ -22,7 +22,7 @@ from ralph.adapters.sources.github_comment import LONGEST, MARK
 from ralph.adapters.sources.github_ticket import Home
 from ralph.adapters.sources.remarks import LONGEST_REMARK, MOST_REMARKS
 from ralph.domain.tasks.entry import id_problem
-from ralph.domain.tickets.claim import DONE
+from ralph.domain.tickets.hold import DONE
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.domain.tickets.ticket_text import LONGEST_TEXT
 from ralph.engine.tickets.ports import Source, Wanted

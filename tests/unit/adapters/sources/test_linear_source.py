@@ -19,7 +19,7 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.sources import linear_queries
 from ralph.adapters.sources.linear import LinearIssues, Place, open_linear
 from ralph.adapters.sources.linear_comment import MOST_DELETED, comment_id
-from ralph.domain.tickets.claim import DONE
+from ralph.domain.tickets.hold import DONE
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import RalphError, ServiceAway, ServiceRefused, UsageError

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.tickets.claim import DONE, label_of
 from ralph.domain.tickets.gate import NOTHING_TO_CHECK, missing_parts, why_held, why_unwanted
+from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Ticket
 
 OPEN = Ticket(

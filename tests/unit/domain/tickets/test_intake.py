@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.tickets.claim import DONE, label_of
 from ralph.domain.tickets.gate import NOTHING_TO_CHECK
+from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.intake import (
     Arrival,
     Gone,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.tickets.pace import AWAY, until_next_claim, until_next_look
+from ralph.domain.tickets.pace import AWAY, until_next_look, until_next_try
 
 
 @pytest.mark.parametrize(
@@ -27,10 +27,10 @@ def test_ever_more_rarely_while_it_is_away(failures: int, after: float | None, s
 
 @given(st.floats(5.0, 1e6), st.text(max_size=40))
 def test_a_claim_is_made_again_between_one_and_two_looks_later(poll: float, holder: str) -> None:
-    assert poll <= until_next_claim(poll, holder) <= 2 * poll
-    assert until_next_claim(poll, holder) == until_next_claim(poll, holder)
+    assert poll <= until_next_try(poll, holder) <= 2 * poll
+    assert until_next_try(poll, holder) == until_next_try(poll, holder)
 
 
 def test_machines_come_back_at_different_times() -> None:
-    waits = {until_next_claim(60.0, f"box-{number:04x}") for number in range(100)}
+    waits = {until_next_try(60.0, f"box-{number:04x}") for number in range(100)}
     assert len(waits) > 80

@@ -35,7 +35,7 @@ class Tray:
 
     world: World
     stays: bool = True
-    claim_again: float = AGAIN
+    take_again: float = AGAIN
     look: Callable[[World], Awaitable[None]] = look_for_ever
     refusals: dict[str, list[str]] = field(default_factory=dict)
     last_words: Sequence[str] = ()
@@ -215,7 +215,7 @@ def test_one_that_was_asked_for_by_name_is_asked_for_again_too() -> None:
 
 def test_one_that_is_not_asked_for_again_in_time_is_left_when_it_is_stopped() -> None:
     def arrange(tray: Tray) -> None:
-        tray.claim_again = 1e9
+        tray.take_again = 1e9
         tray.refusals["A"] = ["other works on it"]
         stop_when(tray, lambda world: world.clock.time > 1_700_000_500)
 

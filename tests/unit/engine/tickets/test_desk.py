@@ -9,8 +9,8 @@ import pytest
 from tests.delivery.memory_source import MemorySource
 
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.tickets.claim import DONE
-from ralph.engine.tickets.desk import LONGEST_CLAIM
+from ralph.domain.tickets.hold import DONE
+from ralph.engine.tickets.desk import LONGEST_WAIT
 from ralph.errors import ServiceAway, ServiceRefused, StoreError
 
 from .ticket_world import OWN, POLL, READY, Machine, Process, wait_until
@@ -387,7 +387,7 @@ def test_a_claim_waits_for_a_tracker_that_is_away(
             source.before = come_back
             assert await process.desk.take(process.task("1")) == ""
             assert source.labels("1") == {"ralph", OWN}
-            assert process.warnings == ["#1 waits to be claimed: the tracker cannot be reached"]
+            assert process.warnings == ["#1 waits to be taken: the tracker cannot be reached"]
 
     asyncio.run(scenario())
 
@@ -398,8 +398,8 @@ def test_a_claim_is_given_up_after_an_hour_unless_ralph_stays(machine: Machine, 
             await process.desk.begin()
             source.is_down = True
             told = await process.desk.take(process.task("1"))
-            assert told == "#1 could not be claimed: the tracker cannot be reached"
-            assert LONGEST_CLAIM <= sum(machine.clock.slept) < 2 * LONGEST_CLAIM
+            assert told == "#1 could not be taken: the tracker cannot be reached"
+            assert LONGEST_WAIT <= sum(machine.clock.slept) < 2 * LONGEST_WAIT
             assert process.task("1").status is TaskStatus.OPEN
 
     asyncio.run(scenario())
@@ -413,7 +413,7 @@ def test_a_stop_ends_the_wait_for_a_claim(machine: Machine, source: MemorySource
             taking = asyncio.create_task(process.desk.take(process.task("1")))
             await wait_until(lambda: machine.clock.slept)
             process.control.request()
-            assert "could not be claimed" in await taking
+            assert "could not be taken" in await taking
 
     asyncio.run(scenario())
 
@@ -424,7 +424,7 @@ def test_a_claim_that_is_refused_is_no_error(machine: Machine, source: MemorySou
             await process.desk.begin()
             source.is_forbidden = True
             told = await process.desk.take(process.task("1"))
-            assert told == "#1 could not be claimed: the tracker does not permit it"
+            assert told == "#1 could not be taken: the tracker does not permit it"
 
     asyncio.run(scenario())
 
@@ -505,7 +505,7 @@ def test_two_machines_that_stood_back_for_each_other_come_back_at_different_time
     async def scenario() -> None:
         one, other = (Machine(tmp_path / name, source, holder=name) for name in ("box-a1", "box-b2"))
         with one.start() as here, other.start() as there:
-            waits = {process.desk.claim_again for process in (here, there)}
+            waits = {process.desk.take_again for process in (here, there)}
             assert len(waits) == 2
             assert all(POLL <= wait <= 2 * POLL for wait in waits)
 

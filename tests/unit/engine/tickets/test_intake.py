@@ -11,7 +11,7 @@ import pytest
 from tests.delivery.memory_source import MemorySource
 
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.tickets.claim import DONE
+from ralph.domain.tickets.hold import DONE
 from ralph.engine.tickets.intake import MOST_ASKED, TicketIntake, take_in
 from ralph.errors import ServiceAway, UsageError
 

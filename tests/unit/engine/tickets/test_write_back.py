@@ -11,7 +11,7 @@ from tests.delivery.memory_source import MemorySource
 
 from ralph.domain.delivery.receipt import Proof
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.tickets.claim import DONE
+from ralph.domain.tickets.hold import DONE
 from ralph.domain.tickets.told import Landing
 from ralph.engine.tickets.write_back import MOST_REFUSED
 from ralph.errors import ServiceAway, ServiceRefused

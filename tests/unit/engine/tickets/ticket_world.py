@@ -22,8 +22,8 @@ from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.told import Landing
 from ralph.engine.stop_token import StopToken
-from ralph.engine.tickets.claims import TicketClaims
 from ralph.engine.tickets.desk import TicketDesk
+from ralph.engine.tickets.holds import TicketHolds
 from ralph.engine.tickets.intake import TicketIntake
 from ralph.engine.tickets.ports import Source
 from ralph.engine.tickets.write_back import WriteBack
@@ -142,7 +142,7 @@ class Process:
         self.intake = TicketIntake(
             source=machine.source, memory=self.tickets, labels=LABELS, holder=machine.holder
         )
-        self.claims = TicketClaims(self.tickets, LABELS, machine.holder)
+        self.holds = TicketHolds(self.tickets, LABELS, machine.holder)
         self.write_back = WriteBack(
             memory=self.tickets,
             open_source=self._open,
@@ -155,7 +155,7 @@ class Process:
             memory=self.tickets,
             open_source=self._open,
             intake=self.intake if takes_in else None,
-            claims=self.claims,
+            holds=self.holds,
             write_back=self.write_back,
             clock=machine.clock,
             control=self.control,

@@ -35,7 +35,7 @@ Each task gets its own git worktree and branch, and passes through its roles (co
 counts only when its verification passes. Finished work goes into the branch that is checked out here: ralph merges and
 verifies it beside your working tree, then fast-forwards. Run `ralph work` again to continue with what is left.
 
-With --from, tickets become tasks first (see `ralph task import`); each is claimed where it is kept, and told what became of
+With --from, tickets become tasks first (see `ralph task import`); each is held where it is kept, and told what became of
 it: the commands that proved the work, the commit, the pull request, the cost.
 
 Exit codes: 0 all done · 1 a task failed, or a limit was reached · 2 usage or settings · 4 cannot run · 5 waiting for

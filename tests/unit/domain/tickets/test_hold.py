@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.tickets.claim import DONE, LONGEST, PREFIX, holder_name, holders, label_of, others
+from ralph.domain.tickets.hold import DONE, LONGEST, PREFIX, holder_name, holders, label_of, others
 
 LONGEST_LABEL = 50
 

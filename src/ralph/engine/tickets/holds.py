@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.domain.tickets.claim import holders
 from ralph.domain.tickets.gate import why_held, why_unwanted
+from ralph.domain.tickets.hold import holders
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Source, TicketMemory
 
 
 @dataclass(frozen=True, slots=True)
-class TicketClaims:
+class TicketHolds:
     """``labels``: what a ticket must have, unless others made it ours. ``holder``: what this machine is called there."""
 
     memory: TicketMemory
@@ -20,7 +20,7 @@ class TicketClaims:
     holder: str
 
     async def take(self, source: Source, known: KnownTicket) -> str:
-        """Empty: it is ours; else why not. The name is put up first and looked for afterwards: see ``domain/tickets/claim``."""
+        """Empty: it is ours; else why not. The name is put up first and looked for afterwards: see ``domain/tickets/hold``."""
         ticket = await source.read(known.key)
         labels = known.labels or self.labels
         unwanted = "it is not there any more" if ticket is None else why_unwanted(ticket, labels=labels)

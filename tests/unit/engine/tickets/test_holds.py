@@ -11,9 +11,9 @@ import pytest
 from tests.delivery.memory_source import MemorySource
 
 from ralph.domain.tasks.task import TaskStatus
-from ralph.domain.tickets.claim import DONE
+from ralph.domain.tickets.hold import DONE
 from ralph.domain.tickets.ticket import Move, Ticket
-from ralph.engine.tickets.claims import TicketClaims
+from ralph.engine.tickets.holds import TicketHolds
 from ralph.engine.tickets.intake import take_in
 from ralph.errors import ServiceAway
 
@@ -40,7 +40,7 @@ async def know(process: Process) -> None:
 
 
 async def take(process: Process) -> str:
-    return await process.claims.take(process.machine.source, process.known("1"))
+    return await process.holds.take(process.machine.source, process.known("1"))
 
 
 def test_a_ticket_that_nobody_has_is_ours(machine: Machine, source: MemorySource) -> None:
@@ -130,7 +130,7 @@ class TurnSource(MemorySource):
 
 
 async def race(
-    order: Sequence[int], source: MemorySource, claims: Sequence[tuple[TicketClaims, Process]]
+    order: Sequence[int], source: MemorySource, claims: Sequence[tuple[TicketHolds, Process]]
 ) -> list[str]:
     """What each machine was told."""
     ways = [TurnSource(source) for _ in claims]
@@ -165,7 +165,7 @@ def test_of_two_machines_at_most_one_begins_in_any_order(
                 source.issues["1"].labels = ["ralph", *([f"ralph:{resumed}"] if resumed else [])]
                 for process, known in zip((here, there), fresh, strict=True):
                     process.tickets.save(replace(known, is_taken=process.machine.holder == resumed))
-                told = await race(order, source, [(here.claims, here), (there.claims, there)])
+                told = await race(order, source, [(here.holds, here), (there.holds, there)])
                 winners = [name for name, why in zip(("box-a", "box-b"), told, strict=True) if not why]
                 assert len(winners) <= 1, order
                 assert source.labels("1") - {"ralph"} == {f"ralph:{name}" for name in winners}, order
