@@ -208,7 +208,7 @@ def test_a_source_is_checked_without_writing_anything(project: Project) -> None:
     ran = project.ralph("task", "check", "TODO.md", check=0)
     assert "3 of 3 tasks have no check of their own" in ran.stdout
     assert "--batch" in ran.stdout
-    assert ran.stdout.endswith("everything is ready\n")
+    assert ran.stdout.endswith("nothing is missing\n")
     found = json.loads(project.ralph("task", "check", "TODO.md", "--json", check=0).stdout)
     assert found["problems"] == {}
     assert found["small"]
@@ -216,7 +216,7 @@ def test_a_source_is_checked_without_writing_anything(project: Project) -> None:
 
 
 def test_the_tasks_here_are_checked_without_asking_anyone(project: Project) -> None:
-    assert project.ralph("task", "check", check=0).stdout == "everything is ready\n"
+    assert project.ralph("task", "check", check=0).stdout == "nothing is missing\n"
     done = ("--outcome", "Do it", "--acceptance", "Do it")
     for name in ("T-1", "T-2", "T-3"):
         project.ralph("task", "create", name, "shop", "Do it", *done, check=0)
@@ -227,7 +227,7 @@ def test_the_tasks_here_are_checked_without_asking_anyone(project: Project) -> N
         store.add([Task(id="OLD", title="From before")], at=1.0)
     ran = project.ralph("task", "check", check=1)
     assert "- OLD: it has no completion spec: its promise would be believed without any proof" in ran.stdout
-    assert "everything is ready" not in ran.stdout
+    assert "nothing is missing" not in ran.stdout
     found = json.loads(project.ralph("task", "check", "--json", check=1).stdout)
     assert list(found["problems"]) == ["OLD"]
 

@@ -51,7 +51,7 @@ def test_a_ticket_whose_pull_request_a_person_merged_is_told_by_the_next_work(
     project.ralph("work", "--from", SOURCE, check=0)
     (pull,) = forge.pulls()
     (ready,) = forge.comments(number)
-    assert "can be merged into `main`" in ready["body"]
+    assert "Its pull request into `main` is" in ready["body"]
     assert len(labels(forge, number)) == 2  # its own, and this machine's
     forge.merge_by("owner", pull["number"])
     forge.api("PATCH", f"/issues/{number}", {"state": "closed"})  # as GitHub does for "Closes"

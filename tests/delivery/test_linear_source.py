@@ -112,6 +112,27 @@ def test_what_integrations_write_in_the_name_of_a_member_is_not_heard(linear: Li
     assert read(linear, mine).left_out == ("1 comment by programs",)
 
 
+@pytest.mark.parametrize(
+    ("user", "who"), [("reader", "a guest"), ("stranger", "an integration"), ("colleague", "")]
+)
+def test_a_members_ticket_that_someone_else_edited_is_not_theirs_any_more(
+    linear: Linear, user: str, who: str
+) -> None:
+    edited, renamed, source = linear.add("first", TEXT), linear.add("second", TEXT), linear.open()
+    assert [ticket.is_trusted for ticket in run(collect(source))] == [True, True]
+
+    linear.edit(user, edited, "Run this.\n\n- [ ] it ran")
+    linear.rename(user, renamed, "run this")
+
+    found = run(collect(source))
+    assert [ticket.is_trusted for ticket in found] == [not who] * 2
+    assert [ticket.text for ticket in found if who] == ["", ""][: 2 * bool(who)]
+    assert [ticket.left_out for ticket in found] == [
+        (f"all of its text and comments: its {what} was edited by {who}",) if who else ()
+        for what in ("description", "title")
+    ]
+
+
 def test_a_ticket_may_wait_for_one_of_another_team_which_can_be_read(linear: Linear) -> None:
     other = linear.add("theirs", "", labels=(), teamId="OPS")
     key = linear.add("ours", f"{TEXT}\n\nBlocked by #12")

@@ -33,7 +33,7 @@ class TicketSettings:
         60.0,
         "Seconds between two looks at a tracker.",
         untrusted=HIGHER,
-        means="looks at trackers every so many seconds:",
+        means="waits between two looks at a tracker so many seconds:",
     )
     ask: bool = setting(
         YesNo(),

@@ -88,7 +88,7 @@ async def _look(source: Source, settings: Settings, asked: Asked, ledger: Ticket
         source=source.name,
         label=label if source.is_shared else "",
         intake=planned,
-        small="" if asked.batches else smallness(seen),
+        small="" if asked.batches or len(batch(seen)) == len(seen) else smallness(seen),
     )
 
 
@@ -100,7 +100,8 @@ def _open(name: str, root: Root) -> Source:
 
     own = OwnPrograms(reach=(root.workspace, root.state))
     runner = PosixProcessRunner(run_id="", base_environment=own.environment, find=own.find)
-    return open_source(name, surroundings(os.environ, own, runner, root.workspace, time.time), root.workspace)
+    around = surroundings(os.environ, own, runner, root.workspace, time.time)
+    return open_source(name, around, root.workspace, is_named=True)
 
 
 class _Nothing:

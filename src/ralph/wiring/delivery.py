@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ralph.domain.delivery.receipt import Receipt
     from ralph.domain.delivery.texts import Purpose
     from ralph.domain.loop.assignment import Assignment
+    from ralph.domain.tasks.task import Task
     from ralph.domain.trust.demand import Demand
     from ralph.engine.delivery.delivery import Delivery
     from ralph.engine.delivery.order import Order
@@ -50,6 +51,12 @@ def memory_of(kit: Kit, branch: str) -> Deliveries:
 
     record = kit.record
     return Deliveries(record.database, record.database_file, branch, run_id=record.run_id, now=kit.clock.now)
+
+
+def pull_of(kit: Kit, task: Task) -> str:
+    """The pull request that was opened for a task, as people write it; empty: none."""
+    number = memory_of(kit, task.branch).load().number if task.branch else 0
+    return f"#{number}" if number else ""
 
 
 @dataclass(frozen=True, slots=True)

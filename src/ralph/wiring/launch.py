@@ -19,6 +19,7 @@ from ralph.domain.loop.budget import Budget, Pace
 from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.profile import Profile
 from ralph.domain.proof.policy import ProofPolicy
+from ralph.domain.tickets.coverage import Imports
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.parts import as_given, never, no_checks
 from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
@@ -130,12 +131,12 @@ class Launch:
     demands: tuple[Demand, ...] = ()  # what its plan, tasks or git want to run, besides its settings
     quota: Quota | None = None  # what the run that it is a part of knows about subscriptions
     time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
-    asks_trackers: bool = False  # with tokens that are no agent's
+    imports: Imports = Imports.NONE  # which imported work it is prepared for
 
     @property
     def withholds_tokens(self) -> bool:
         """Whether tokens of forges and trackers are ralph's own in this run."""
-        return self.asks_trackers or self.settings.delivery == DeliveryKind.PR
+        return self.imports is Imports.TRACKERS or self.settings.delivery == DeliveryKind.PR
 
     @property
     def state_folder(self) -> Path:

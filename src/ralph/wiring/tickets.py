@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.sources import DEFAULT
 from ralph.domain.sandbox.kind import AUTO, STRONGEST, SandboxKind
+from ralph.domain.tickets.coverage import Imports, covers
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,20 +32,32 @@ if TYPE_CHECKING:
     from ralph.wiring.kit import Kit
 
 
-def confine(loaded: Loaded, settings: Settings, *, is_from_tracker: bool) -> Settings:
-    """Imported work is done in a sandbox, unless the user's own settings say otherwise; the repository's do not count.
+def imports_of(sources: Iterable[str]) -> Imports:
+    from ralph.adapters.sources.choice import is_tracker
+
+    return max(
+        (Imports.TRACKERS if is_tracker(one) else Imports.FILES for one in sources), default=Imports.NONE
+    )
+
+
+def confine(loaded: Loaded, settings: Settings, imports: Imports) -> Settings:
+    """Imported work is done in a sandbox, unless the user's own word is `none`; the repository's does not count.
 
     What comes from a tracker is not done without one; what comes from the repository's own files, wherever one can be had.
     """
-    if _is_users(loaded) or settings.sandbox.kind in (STRONGEST, *(set(SandboxKind) - {SandboxKind.NONE})):
+    kind = settings.sandbox.kind
+    is_off = kind == SandboxKind.NONE and _is_users(loaded, "sandbox", "kind")
+    is_strong = kind not in (None, AUTO, SandboxKind.NONE)
+    if is_off or is_strong or imports is Imports.NONE:
         return settings
-    kind = STRONGEST if is_from_tracker else AUTO
-    return replace(settings, sandbox=replace(settings.sandbox, kind=kind))
+    wanted = STRONGEST if imports is Imports.TRACKERS else AUTO
+    return replace(settings, sandbox=replace(settings.sandbox, kind=wanted))
 
 
-def _is_users(loaded: Loaded) -> bool:
-    origin = loaded.origin("sandbox.kind")
-    return origin != DEFAULT and origin != loaded.project.origin(("sandbox", "kind"))
+def _is_users(loaded: Loaded, *key: str) -> bool:
+    """Whether the user says so, and not the repository."""
+    origin = loaded.origin(key)
+    return origin != DEFAULT and origin != loaded.project.origin(key)
 
 
 def imported_from(root: Root, source: str, *, stays: bool) -> tuple[str, ...]:
@@ -57,8 +70,27 @@ def imported_from(root: Root, source: str, *, stays: bool) -> tuple[str, ...]:
         raise UsageError(message, hint="name it with --from, such as github:OWNER/REPO, or in tickets.source")
     if source:
         require_source(source, root.workspace)
+        _require_readable(source, root.workspace)
     known = open_ticket_sources(root.state / STATE_FOLDER)
     return tuple(dict.fromkeys((*([source] if source else ()), *known)))
+
+
+def _require_readable(source: str, root: Path) -> None:
+    """What is wrong with a file is known before a run begins. A tracker is not asked yet."""
+    from ralph.adapters.sources.choice import is_tracker
+
+    if is_tracker(source):
+        return
+    import asyncio
+
+    from ralph.adapters.sources.markdown import open_markdown
+    from ralph.engine.tickets.ports import Wanted
+
+    async def read() -> None:
+        async for _ in open_markdown(root / source, root).tickets(Wanted()):
+            pass
+
+    asyncio.run(read())
 
 
 def noting_proofs(
@@ -75,10 +107,13 @@ def noting_proofs(
             from ralph.adapters.git import Git
             from ralph.domain.delivery.receipt import Proof
 
-            commit = await Git(path, kit.runners.outside).commit_of("HEAD")
+            git = Git(path, kit.runners.outside)
+            commit = await git.commit_of("HEAD")
+            is_unchanged = (await git.run("diff", "--quiet", task.base_commit, task.accepted_commit)).ok
             proofs = tuple(Proof(one.command, one.success_exit_code) for one in verification.required)
             if (known := memory.of_task(task.id)) is not None:  # others write to it meanwhile
-                memory.save(replace(known, proven=commit, proofs=proofs, target=target))
+                found = replace(known, proven=commit, proofs=proofs, target=target)
+                memory.save(replace(found, is_unchanged=is_unchanged))
         return wrong
 
     return verify
@@ -124,11 +159,11 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, bas
 
     Takes in what is there now. Raises RalphError if that cannot be had.
     """
-    from ralph.engine.tasks.ports import NoSupply
-
     memory = store_of(kit, tasks)
     if not source and not memory.sources():
-        return NoSupply()
+        from ralph.engine.tickets.no_desk import NoDesk
+
+        return NoDesk(memory)
     from ralph.adapters.sources.choice import open_source
     from ralph.engine.tickets.desk import TicketDesk
     from ralph.engine.tickets.holds import TicketHolds
@@ -141,9 +176,11 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, bas
         kit.runners.environment, kit.runners.own, reaching(kit), kit.workspace, kit.clock.now
     )
 
+    is_named = source != settings.source or _is_users(kit.launch.loaded, "tickets", "source")
+
     @cache
     def opened(name: str) -> Source:
-        return open_source(name, around, kit.launch.root.workspace)
+        return open_source(name, around, kit.launch.root.workspace, is_named=is_named and name == source)
 
     labels = (settings.label,)
     desk = TicketDesk(
@@ -160,6 +197,7 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, bas
             landing=lambda task, known: landing_of(kit, task, known, base),
             holder=holder,
             close=settings.close,
+            publish=kit.publish,
         ),
         clock=kit.clock,
         control=kit.control,
@@ -167,6 +205,7 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, bas
         poll=settings.poll,
         stays=stays,
         asks=settings.ask,
+        covers=partial(covers, kit.launch.imports),
     )
     await desk.begin()
     return desk
@@ -204,4 +243,6 @@ def landing_of(kit: Kit, task: Task, known: KnownTicket, base: str) -> Landing:
     delivered = memory_of(kit, task.branch).load()
     pull = (delivered.url or f"#{delivered.number}") if delivered.number else ""
     target = (task.base or base) if pull else known.target
-    return Landing(target=target, pull=pull, is_merged=task.status is TaskStatus.DONE)
+    # What had nothing to deliver has neither a pull request nor a merge.
+    is_unchanged = not pull and (known.is_unchanged or not known.proven)
+    return Landing(target, pull, is_merged=task.status is TaskStatus.DONE, is_unchanged=is_unchanged)

@@ -127,6 +127,11 @@ class Linear:
 
     def edit(self, user: str, key: str, text: str) -> None:
         self._update(user, key, description=text)
+        self.beyond.edits.setdefault(self.id_of(key), []).append((user, "description"))
+
+    def rename(self, user: str, key: str, title: str) -> None:
+        self._update(user, key, title=title)
+        self.beyond.edits.setdefault(self.id_of(key), []).append((user, "title"))
 
     def set_state(self, key: str, name: str) -> None:
         self._update("colleague", key, stateId=name)

@@ -1,6 +1,6 @@
 """Linear's API as its public schema has it, over emulate, which has another one: what it lacks is kept here.
 
-emulate has no relations, estimates, bots, guests and people of other services; its filters compare texts and not entries; it
+emulate has no relations, estimates, histories, bots, guests and people of other services; its filters compare texts and not entries; it
 takes no id for a new comment, makes a label twice, and answers null where Linear has an error.
 """
 
@@ -17,7 +17,7 @@ from .graphql import Failed, Invalid, connection, project, read
 
 USER = "id name displayName active app"
 ISSUE = f"""
-  id identifier title description priority url createdAt archivedAt
+  id identifier title description priority url createdAt updatedAt archivedAt
   state {{ id type position }} team {{ id key }} project {{ id name }}
   creator {{ {USER} }}
   labels(first: 1000) {{ nodes {{ id name team {{ id }} }} }}
@@ -35,6 +35,9 @@ class Beyond:
     )  # of an issue or a comment: who wrote it elsewhere
     bots: dict[str, str] = field(default_factory=dict)  # of an issue or a comment: which integration wrote it
     blockers: dict[str, list[str]] = field(default_factory=dict)  # of an issue: those of others
+    edits: dict[str, list[tuple[str, str]]] = field(
+        default_factory=dict
+    )  # of an issue: who changed its description or its title
     estimates: dict[str, float] = field(default_factory=dict)
     slugs: dict[str, str] = field(default_factory=dict)  # of a project's name
     names: dict[str, str] = field(default_factory=dict)  # of a comment
@@ -173,7 +176,23 @@ class Asked:
             "labels": connection(labels),
             "comments": connection(comments),
             "inverseRelations": connection([*blockers, {"type": "related", "issue": self._other(own)}]),
+            "history": connection([self._change(*edit) for edit in self._beyond.edits.get(own, [])]),
             "filtered": {**issue, "labels": labels, "project": project},
+        }
+
+    def _change(self, name: str, what: str) -> dict[str, Any]:
+        """Of people of other services Linear names the integration only."""
+        users = self._ask(f"{{ users(first: 1000) {{ nodes {{ {USER} }} }} }}")["users"]["nodes"]
+        user = next((self._user(one) for one in users if one["displayName"] == name), None)
+        is_title = what == "title"
+        return {
+            "id": f"{name} {what}",
+            "actor": user,
+            "botActor": None if user else {"name": "Slack"},
+            "updatedDescription": None if is_title else True,
+            "descriptionUpdatedBy": [user] if user and not is_title else None,
+            "fromTitle": "before" if is_title else None,
+            "toTitle": "after" if is_title else None,
         }
 
     def _other(self, key: str) -> Any:

@@ -13,6 +13,8 @@ from ralph.errors import ServiceRefused
 
 PAGE = 100
 MOST_PAGES = 50
+MOST_STREAMED = 500
+"""Pages of a list that is read as it comes: a server may say of every page that there is another one."""
 
 
 class Api:
@@ -62,18 +64,18 @@ class Api:
             found += page
             if is_last:
                 return found
-        message = f"GitHub lists more than {MOST_PAGES * PAGE:,} entries at {path}: too many to judge"
-        raise ServiceRefused(message)
+        raise _endless(path, MOST_PAGES)
 
     async def stream(
         self, path: str, query: Mapping[str, str | int] | None = None, *, first: int = 1
     ) -> AsyncIterator[Shape]:
         """The pages of a list as they come, for callers that may have enough before its end."""
-        number, is_last = first, False
-        while not is_last:
+        for number in range(first, first + MOST_STREAMED):
             page, is_last = await self._page(path, {"per_page": PAGE, "page": number, **(query or {})}, "")
-            number += 1
             yield page
+            if is_last:
+                return
+        raise _endless(path, MOST_STREAMED)
 
     async def _page(self, path: str, query: Mapping[str, str | int], key: str) -> tuple[Shape, bool]:
         answer = await self._ask(path, query=query)
@@ -98,6 +100,10 @@ class Api:
         if not found.is_object:
             raise garbled(wanted=f"object at {path}")
         return found
+
+
+def _endless(path: str, pages: int) -> ServiceRefused:
+    return ServiceRefused(f"GitHub lists more than {pages * PAGE:,} entries at {path}: too many to judge")
 
 
 def part(name: str) -> str:

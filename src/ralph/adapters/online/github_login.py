@@ -61,8 +61,10 @@ def _transport(host: str, around: Surroundings, *, is_vouched: bool) -> Transpor
         message = f"there is no login for {host}: gh is not installed, and there is no token"
         raise ServiceRefused(message, hint="install gh and run `gh auth login`, or set GITHUB_TOKEN")
     if not is_vouched:
-        message = f"the token is not sent to {host}: only the address of the remote names it"
-        raise ServiceRefused(message, hint="name it in pullRequest.repository, or in GH_HOST")
+        message = f"the token is not sent to {host}: only the repository names it"
+        raise ServiceRefused(
+            message, hint="name it yourself: in GH_HOST, or for pull requests in pullRequest.repository"
+        )
     from ralph.adapters.online.https import HttpsTransport
 
     return HttpsTransport(_api_address(host, around.environ), around.environ[name].strip())

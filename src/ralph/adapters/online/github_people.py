@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from ralph.adapters.online.api import Api, part
-from ralph.adapters.online.problems import Missing, Unseen
+from ralph.adapters.online.problems import Unseen
 from ralph.adapters.online.shape import Shape
-from ralph.domain.delivery.texts import is_own
+from ralph.domain.delivery.texts import MARK, is_own
 
 TRUST_SECONDS = 600.0
 """How long a person's rights are believed: they may be taken away while a pull request waits."""
 _KNOWN = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 _SURELY = frozenset({"OWNER"})
 _MAY_WRITE = frozenset({"write", "maintain", "admin"})
+_MAY_NOT = frozenset({"none", "read", "pull", "triage"})
+_REFUSED = ""
+"""We may not ask for someone's rights."""
 
 
 class People:
@@ -20,7 +23,7 @@ class People:
     def __init__(self, api: Api, root: str) -> None:
         self._api = api
         self._root = root
-        self._rights: dict[str, tuple[float, str | None]] = {}
+        self._rights: dict[str, tuple[float, str]] = {}
         self._me: str | None = None
 
     async def me(self) -> str:
@@ -33,30 +36,42 @@ class People:
         return self._me
 
     async def is_trusted(self, said: Shape) -> bool:
-        """Whether its author may write: by what GitHub says of them here, and by their rights. Never a program."""
+        """Whether its author may write, for certain."""
+        return await self.trusts(said) is True
+
+    async def trusts(self, said: Shape) -> bool | None:
+        """Whether its author may write: by what GitHub says of them here, and by their rights. Never a program.
+
+        None: GitHub does not say. Half of an answer is no statement about anyone.
+        """
         user, relation = said["user"], said["author_association"].text
         login = user["login"].text
-        if not login or is_program(user) or relation not in _KNOWN:
+        if is_program(user):
+            return False
+        if not login or not relation:
+            return None
+        if relation not in _KNOWN:
             return False
         rights = await self._rights_of(login)
-        return relation in _SURELY if rights is None else rights in _MAY_WRITE
+        if rights in _MAY_WRITE or rights in _MAY_NOT:
+            return rights in _MAY_WRITE
+        return True if relation in _SURELY else None
 
-    async def _rights_of(self, login: str) -> str | None:
-        """None: we may not ask."""
-        until, rights = self._rights.get(login, (0.0, None))
-        if self._api.now() >= until:
-            rights = await self._ask_rights(login)
-            self._rights[login] = (self._api.now() + TRUST_SECONDS, rights)
-        return rights
-
-    async def _ask_rights(self, login: str) -> str | None:
+    async def _rights_of(self, login: str) -> str:
+        """Whatever else than rights it is: they are not known."""
+        until, rights = self._rights.get(login, (0.0, _REFUSED))
+        if self._api.now() < until:
+            return rights
         try:
             found = await self._api.get(f"{self._root}/collaborators/{part(login)}/permission")
-        except Missing:
-            return "none"
         except Unseen:
-            return None
-        return found["permission"].text
+            rights = _REFUSED
+        else:
+            rights = found["permission"].text
+            if not rights:
+                return _REFUSED  # half of an answer: worth asking again
+        self._rights[login] = (self._api.now() + TRUST_SECONDS, rights)
+        return rights
 
 
 def is_ours(said: Shape, me: str) -> bool:
@@ -66,6 +81,12 @@ def is_ours(said: Shape, me: str) -> bool:
         line for line in said["body"].text.splitlines() if not line.lstrip().startswith(">")
     )
     return is_own(own_words) and (not me or author.lower() == me.lower())
+
+
+def is_ralphs(said: Shape) -> bool:
+    """Our mark where ralph puts it, whoever ralph is logged in as: on the last line."""
+    last = said["body"].text.rstrip().rpartition("\n")[2].strip()
+    return last.startswith(MARK) and last.endswith("-->")
 
 
 def is_program(user: Shape) -> bool:

@@ -67,16 +67,22 @@ def limit_of(answer: Answer, *, now: float) -> float | None:
 
 
 def wait_for_reset(answer: Answer, *, now: float) -> float:
-    reset = _number(answer.headers.get("x-ratelimit-reset", ""))
-    return UNSAID_WAIT if reset is None else min(max(reset - now, 1.0), LONGEST_WAIT)
+    reset = seconds_in(answer.headers.get("x-ratelimit-reset", ""))
+    return UNSAID_WAIT if reset is None else bound_wait(reset - now)
 
 
 def _retry_after(answer: Answer) -> float | None:
-    seconds = _number(answer.headers.get("retry-after", ""))
-    return None if seconds is None else min(max(seconds, 1.0), LONGEST_WAIT)
+    seconds = seconds_in(answer.headers.get("retry-after", ""))
+    return None if seconds is None else bound_wait(seconds)
 
 
-def _number(text: str) -> float | None:
+def bound_wait(seconds: float) -> float:
+    """Neither at once, nor for ever."""
+    return min(max(seconds, 1.0), LONGEST_WAIT)
+
+
+def seconds_in(text: str) -> float | None:
+    """The number that a header has; None: it has none."""
     text = text.strip()
     return float(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
 

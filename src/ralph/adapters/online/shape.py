@@ -20,6 +20,23 @@ class Shape:
     def __iter__(self) -> Iterator[Shape]:
         return map(Shape, self.value) if isinstance(self.value, list) else iter(())
 
+    def has(self, key: str) -> bool:
+        """Whether it says anything about it, be it null."""
+        return isinstance(self.value, Mapping) and key in self.value
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.value, str)
+
+    @property
+    def is_null(self) -> bool:
+        return self.value is None
+
+    @property
+    def is_count(self) -> bool:
+        """A number, from 0."""
+        return isinstance(self.value, int) and not isinstance(self.value, bool) and 0 <= self.value < LARGEST
+
     @property
     def is_object(self) -> bool:
         return isinstance(self.value, Mapping)

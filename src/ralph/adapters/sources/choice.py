@@ -19,16 +19,16 @@ class Kind:
     """``prefix``: what its names begin with, before a colon. ``open`` asks nothing yet."""
 
     prefix: str
-    open: Callable[[str, Surroundings], Source]
+    open: Callable[[str, Surroundings, bool], Source]
 
 
-def _open_github(place: str, around: Surroundings) -> Source:
+def _open_github(place: str, around: Surroundings, is_named: bool) -> Source:
     from ralph.adapters.sources.github import open_github
 
-    return open_github(place, around)
+    return open_github(place, around, is_named=is_named)
 
 
-def _open_linear(place: str, around: Surroundings) -> Source:
+def _open_linear(place: str, around: Surroundings, is_named: bool) -> Source:
     from ralph.adapters.sources.linear import open_linear
 
     return open_linear(place, around)
@@ -57,13 +57,13 @@ def require_source(name: str, root: Path) -> None:
         )
 
 
-def open_source(name: str, around: Surroundings, root: Path) -> Source:
-    """``root``: of the project; paths begin there.
+def open_source(name: str, around: Surroundings, root: Path, *, is_named: bool) -> Source:
+    """``root``: of the project; paths begin there. ``is_named``: by the user: else no token goes to a host that only it names.
 
     Raises UsageError if there is no such source, and ServiceRefused if there is no way to log in.
     """
     if (kind := _tracker_of(name)) is not None:
-        return kind.open(name.partition(":")[2], around)
+        return kind.open(name.partition(":")[2], around, is_named)
     require_source(name, root)
     from ralph.adapters.sources.markdown import open_markdown
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from ralph.adapters.online.api import MOST_PAGES, PAGE, Api, part
 from ralph.adapters.online.github_login import GITHUB, Surroundings, reach_github, usual_host
-from ralph.adapters.online.github_people import People, is_ours, is_program
-from ralph.adapters.online.problems import Missing, Unseen, garbled
+from ralph.adapters.online.github_people import People, is_ours, is_program, is_ralphs
+from ralph.adapters.online.problems import Missing, Unseen
 from ralph.adapters.online.shape import Shape
 from ralph.adapters.online.transport import Transport
 from ralph.adapters.sources.github_comment import OneComment
@@ -23,7 +23,7 @@ from ralph.adapters.sources.github_ticket import (
     number_of,
     repository_of,
     ticket_of,
-    untrusted_ticket,
+    unheard_ticket,
     waited_for,
 )
 from ralph.adapters.sources.remarks import bound_remarks
@@ -36,12 +36,13 @@ from ralph.errors import ServiceRefused, UsageError
 
 MOST_COMMENT_PAGES = 10
 """Pages of comments that are read of one issue: anyone can write thousands."""
+UNREAD_BLOCKERS = "what it waits for: GitHub has a list of its blockers, which you may not read"
 _PART = re.compile(r"(?!\.+$)[\w.-]{1,100}", re.ASCII)
 _HOST = re.compile(r"[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?")
 
 
-def open_github(place: str, around: Surroundings) -> GitHubIssues:
-    """``place``: OWNER/REPO, or HOST/OWNER/REPO. Asks nothing yet.
+def open_github(place: str, around: Surroundings, *, is_named: bool = True) -> GitHubIssues:
+    """``place``: OWNER/REPO, or HOST/OWNER/REPO. ``is_named``: by the user, and not by the repository. Asks nothing yet.
 
     Raises UsageError if it names no repository, and ServiceRefused if there is no way to log in.
     """
@@ -52,7 +53,7 @@ def open_github(place: str, around: Surroundings) -> GitHubIssues:
         message = f"github:{clean_line(place)[:200]} names no repository"
         raise UsageError(message, hint="write github:OWNER/REPO, or github:HOST/OWNER/REPO")
     host = typed or usual_host(around.environ)
-    transport = reach_github(host, around, is_named=bool(typed))
+    transport = reach_github(host, around, is_named=bool(typed) and is_named)
     return GitHubIssues(transport, Home(host, owner, name), now=around.now)
 
 
@@ -94,8 +95,11 @@ class GitHubIssues:
         needed = {label.casefold() for label in wanted.labels}
         async for page in self._pages(wanted):
             for issue in page:
-                labels = {label.casefold() for label in labels_of(issue)}
-                if is_issue(issue) and is_open(issue) and needed <= labels:
+                if (
+                    is_issue(issue)
+                    and is_open(issue)
+                    and needed <= {one.casefold() for one in labels_of(issue)}
+                ):
                     yield issue
 
     async def _pages(self, wanted: Wanted) -> AsyncIterator[Shape]:
@@ -125,10 +129,9 @@ class GitHubIssues:
         except Missing:
             await self._require_issues()
             return None
-        if not issue["number"].number:
-            raise garbled(wanted="issue")
-        is_here = issue["number"].number == number and await self._is_here(issue)
-        return await self._ticket(issue) if is_here and is_issue(issue) else None
+        if not is_issue(issue) or issue["number"].number != number:
+            return None
+        return await self._ticket(issue) if await self._is_here(issue) else None
 
     async def _is_here(self, issue: Shape) -> bool:
         """An issue that was moved to another repository is found there. So is one of a repository that was renamed."""
@@ -152,8 +155,8 @@ class GitHubIssues:
             raise Missing(message, hint="check its name, or log in as someone who may see it") from None
 
     async def _ticket(self, issue: Shape) -> Ticket:
-        if not await self._people.is_trusted(issue):
-            return untrusted_ticket(issue, self._home)
+        if (is_trusted := await self._people.trusts(issue)) is not True:
+            return unheard_ticket(issue, self._home, is_trusted)
         remarks, left_out = await self._remarks(issue)
         blockers, foreign = await self._blockers(issue)
         heard = Heard(remarks=remarks, left_out=(*foreign, *left_out), blockers=blockers)
@@ -163,12 +166,17 @@ class GitHubIssues:
         comments, unread = await self._comments(issue)
         me = await self._people.me() if comments else ""
         said = [one for one in comments if one["body"].text.strip() and not is_ours(one, me)]
-        trusted = [one for one in said if await self._people.is_trusted(one)]
+        trust = [await self._people.trusts(one) for one in said]
         programs = sum(is_program(one["user"]) for one in said)
-        others = len(said) - len(trusted) - programs
-        remarks = [Remark(one["user"]["login"].text, one["body"].text) for one in trusted]
+        # What another machine's ralph says is no wish of anyone's.
+        remarks = [
+            Remark(one["user"]["login"].text, one["body"].text)
+            for one, is_trusted in zip(said, trust, strict=True)
+            if is_trusted and not is_ralphs(one)
+        ]
         kept, cut = bound_remarks(remarks)
-        return kept, (*_unheard(others=others, programs=programs, unread=unread), *cut)
+        others = {"others": trust.count(False) - programs, "unknown": trust.count(None)}
+        return kept, (*_unheard(**others, programs=programs, unread=unread), *cut)
 
     async def _comments(self, issue: Shape) -> tuple[list[Shape], int]:
         """The newest, in the order in which they were written, and how many older ones there are."""
@@ -193,7 +201,7 @@ class GitHubIssues:
         try:
             return waited_for(await self._api.page(path), self._home)
         except Unseen:
-            return (), ()
+            return (), (UNREAD_BLOCKERS,)
 
     # --- writing ---
 
@@ -243,10 +251,14 @@ class GitHubIssues:
             raise Missing(message, hint="it may have been deleted, or moved to another repository") from None
 
 
-def _unheard(*, others: int, programs: int, unread: int) -> Sequence[str]:
+def _unheard(*, others: int, unknown: int, programs: int, unread: int) -> Sequence[str]:
     told = []
     if others:
         told.append(f"{plural(others, 'comment')} by people who may not write to the repository")
+    if unknown:
+        told.append(
+            f"{plural(unknown, 'comment')} by people of whom GitHub does not say now whether they may write there"
+        )
     if programs:
         told.append(f"{plural(programs, 'comment')} by programs")
     if unread:

@@ -8,7 +8,7 @@ from ralph.adapters.online.api import Api
 from ralph.adapters.online.github_people import People, is_program
 from ralph.adapters.online.problems import Missing, Unseen
 from ralph.adapters.online.shape import Shape
-from ralph.adapters.sources.github_ticket import cut_comment
+from ralph.adapters.sources.comment_text import cut_comment
 
 MARK = "<!-- ralph:ticket -->"
 LONGEST = 60_000

@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from unicodedata import category
 
+from ralph.adapters.online.problems import garbled
 from ralph.adapters.online.shape import Shape
+from ralph.adapters.sources.titles import LONGEST_UNTRUSTED, visible_title
 from ralph.domain.tasks.entry import LONGEST as LONGEST_ID
-from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.hold import PREFIX
 from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket import Remark, Ticket
 from ralph.domain.tickets.ticket_text import Stated, read_text
 
-LONGEST_TITLE = 256
-"""GitHub takes no more."""
-LONGEST_UNTRUSTED = 80
-"""Characters of a title that only a list may show."""
 UNTRUSTED = "all of its text and comments: its author may not write to the repository"
+UNKNOWN = (
+    "all of its text and comments: GitHub does not say now whether its author may write to the repository"
+)
+_STATES = ("open", "closed")
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _REFERENCE = re.compile(
     r"(?:(?P<owner>[\w.-]+)/(?P<name>[\w.-]+))?(?:#|\bGH-)(?P<number>[1-9][0-9]{0,17})", re.ASCII
@@ -68,7 +69,7 @@ def ticket_of(issue: Shape, home: Home, heard: Heard) -> Ticket:
         key=str(number),
         shown=f"#{number}",
         task_id=home.task_id(number),
-        title=_title(issue, LONGEST_TITLE),
+        title=visible_title(issue["title"].text),
         text=stated.text,
         author=clean_line(issue["user"]["login"].text),
         is_open=is_open(issue),
@@ -83,36 +84,64 @@ def ticket_of(issue: Shape, home: Home, heard: Heard) -> Ticket:
     )
 
 
-def untrusted_ticket(issue: Shape, home: Home) -> Ticket:
+def unheard_ticket(issue: Shape, home: Home, is_trusted: bool | None) -> Ticket:
     """Of anyone else's issue: enough to name it in a list, and nothing that could reach a prompt."""
     number = issue["number"].number
     return Ticket(
         key=str(number),
         shown=f"#{number}",
         task_id=home.task_id(number),
-        title=_title(issue, LONGEST_UNTRUSTED),
+        title=visible_title(issue["title"].text, LONGEST_UNTRUSTED),
         author=clean_line(issue["user"]["login"].text),
-        is_trusted=False,
+        is_trusted=is_trusted,
         is_open=is_open(issue),
         labels=labels_of(issue),
-        left_out=(UNTRUSTED,),
+        left_out=(UNKNOWN if is_trusted is None else UNTRUSTED,),
         url=clean_line(issue["html_url"].text),
     )
 
 
 def is_issue(found: Shape) -> bool:
-    """Pull requests are in GitHub's lists of issues, too."""
-    return bool(found["number"].number) and not found["pull_request"].is_object
+    """Pull requests are in GitHub's lists of issues, too. Raises ServiceAway if it is neither."""
+    if found["pull_request"].is_object:
+        return False
+    require_issue(found)
+    return True
+
+
+def require_issue(found: Shape) -> None:
+    """Raises ServiceAway if anything is missing by which a ticket would look closed, unlabelled or empty."""
+    body, summary = found["body"], found["issue_dependencies_summary"]
+    is_whole = (
+        bool(found["number"].number)
+        and found["title"].is_text
+        and found["state"].text in _STATES
+        and found["labels"].is_list
+        and all(_label(label) for label in found["labels"])
+        and found.has("body")
+        and (body.is_text or body.is_null)
+        and found["comments"].is_count
+        and all(summary[name].is_count for name in ("blocked_by", "total_blocked_by") if summary.has(name))
+    )
+    if not is_whole:
+        raise garbled(wanted="issue")
 
 
 def is_open(issue: Shape) -> bool:
+    """Raises ServiceAway if it does not say."""
+    if issue["state"].text not in _STATES:
+        raise garbled(wanted="state of an issue")
     return issue["state"].text == "open"
 
 
 def labels_of(issue: Shape) -> tuple[str, ...]:
     """GitHub ignores the case of labels, and so gives back ours as someone else may have spelled them."""
-    names = (clean_line(label["name"].text or label.text) for label in issue["labels"])
+    names = (clean_line(_label(label)) for label in issue["labels"])
     return tuple(name.lower() if name.lower().startswith(PREFIX) else name for name in names if name)
+
+
+def _label(label: Shape) -> str:
+    return label["name"].text or label.text
 
 
 def number_of(key: str) -> int:
@@ -125,7 +154,9 @@ def waited_for(blockers: Iterable[Shape], home: Home) -> tuple[tuple[str, ...], 
 
     Those that are closed are in it: a ticket is not another one because what it waited for is done.
     """
-    found = [(one, repository_of(one)) for one in blockers if one["number"].number]
+    found = [(one, repository_of(one)) for one in blockers]
+    if not all(one["number"].number for one, _ in found):
+        raise garbled(wanted="list of blockers")
     keys = [str(one["number"].number) for one, where in found if where in ("", home.repository)]
     foreign = [
         _elsewhere(f"{where}#{one['number'].number}")
@@ -139,17 +170,6 @@ def repository_of(issue: Shape) -> str:
     """``owner/name`` in lower case; empty: it does not say."""
     parts = issue["repository_url"].text.lower().rstrip("/").split("/")
     return clean_line("/".join(parts[-2:])) if len(parts) > 1 else ""
-
-
-def _title(issue: Shape, longest: int) -> str:
-    """Without letters that only a machine would read."""
-    whole = clean_line(issue["title"].text[: 4 * LONGEST_TITLE])
-    line = " ".join("".join(one for one in whole if not _is_hidden(one)).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def _is_hidden(character: str) -> bool:
-    return category(character) == "Cf" or "\U000e0000" <= character <= "\U000e0fff"
 
 
 def _stated_blockers(body: str, stated: Stated, home: Home) -> tuple[str, ...]:
@@ -186,12 +206,3 @@ def _key_of(reference: str, home: Home) -> str:
 
 def _elsewhere(what: str) -> str:
     return f"that it waits for {what}, which is no issue of this repository"
-
-
-def cut_comment(text: str, longest: int) -> str:
-    """As much as GitHub takes, and a sentence that says so."""
-    text = clean(text).strip()
-    if len(text) <= longest:
-        return text
-    told = "\n\n… The rest is left out: it is too long for a comment."
-    return text[: longest - len(told)].rstrip() + told

@@ -14,7 +14,9 @@ from ralph.adapters.online.shape import Shape
 from ralph.adapters.online.transport import Transport
 from ralph.adapters.sources.linear_api import LINEAR, LinearApi, reach_linear
 from ralph.adapters.sources.linear_comment import OneComment
+from ralph.adapters.sources.linear_editors import Editors
 from ralph.adapters.sources.linear_labels import Labels
+from ralph.adapters.sources.linear_pages import cursor_of, has_more, nodes_of
 from ralph.adapters.sources.linear_queries import (
     COMPLETED,
     DEEP,
@@ -29,7 +31,18 @@ from ralph.adapters.sources.linear_queries import (
     TICKETS,
     VIEWER,
 )  # fmt: skip
-from ralph.adapters.sources.linear_ticket import OVER, is_key, is_open, ticket_of
+from ralph.adapters.sources.linear_ticket import (
+    LISTS,
+    OVER,
+    is_key,
+    is_open,
+    labels_of,
+    require_issue,
+    require_standing,
+    ticket_of,
+    trusts_author,
+    unheard_ticket,
+)
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Move, Ticket
@@ -104,6 +117,7 @@ class LinearIssues:
     ) -> None:
         self._api = LinearApi(transport, path, now=now)
         self._labels = Labels(self._api)
+        self._editors = Editors(self._api, now=now)
         self._place = place
         self._is_known = False
         self._me = ""
@@ -124,10 +138,10 @@ class LinearIssues:
             key = issue["identifier"].text
             if key in seen:  # the pages move on while someone works on what they list
                 continue
-            ticket = await self._whole_ticket(issue)
-            if ticket is not None and _is_wanted(ticket, wanted):
+            whole = await self._whole(issue)
+            if whole is not None and _is_wanted(whole, wanted):
                 seen.add(key)
-                yield ticket
+                yield await self._ticket(whole)
             if len(seen) == wanted.limit:
                 return
 
@@ -139,9 +153,9 @@ class LinearIssues:
         before: str | None = None
         for _ in range(MOST_PAGES):
             found = (await self._api.ask(TICKETS, {**variables, "before": before}))["issues"]
-            for issue in reversed(list(_nodes(found))):
+            for issue in reversed(list(nodes_of(found))):
                 yield issue
-            before = _cursor(found, "hasPreviousPage", "startCursor")
+            before = cursor_of(found, "hasPreviousPage", "startCursor")
             if before is None:
                 return
         message = f"{self.name} lists more than {MOST_PAGES * PAGE:,} open issues"
@@ -152,7 +166,10 @@ class LinearIssues:
         if not is_key(key):
             return None
         issue = await self._issue(key)
-        return None if issue is None else await self._ticket(issue)
+        if issue is None:
+            return None
+        require_issue(issue)
+        return await self._ticket(issue)
 
     async def _issue(self, key: str) -> Shape | None:
         """All of it but the comments after the first hundred."""
@@ -162,22 +179,30 @@ class LinearIssues:
             await self._look_for_place()  # Linear says the same of a team that we may not see any more
             return None
 
-    async def _whole_ticket(self, issue: Shape) -> Ticket | None:
+    async def _whole(self, issue: Shape) -> Shape | None:
         """None: it is gone by now."""
-        lists = (
-            issue[name]["pageInfo"]["hasNextPage"].flag for name in ("labels", "inverseRelations", "comments")
-        )
-        whole = await self._issue(issue["identifier"].text) if any(lists) else issue
-        return None if whole is None else await self._ticket(whole)
+        require_issue(issue)
+        if any(has_more(issue[name]) for name in LISTS):
+            found = await self._issue(issue["identifier"].text)
+            if found is not None:
+                require_issue(found)
+            return found
+        return issue
 
     async def _ticket(self, issue: Shape) -> Ticket:
-        comments = list(_nodes(issue["comments"]))
-        after = _cursor(issue["comments"])
+        """Of an issue that is whole, apart from its comments."""
+        if (is_trusted := trusts_author(issue)) is not True:
+            return unheard_ticket(issue, is_trusted=is_trusted)
+        edited = await self._editors.judge(issue)
+        if edited.is_trusted is not True:
+            return unheard_ticket(issue, is_trusted=edited.is_trusted, why=edited.why)
+        comments = list(nodes_of(issue["comments"]))
+        after = cursor_of(issue["comments"])
         while after is not None and len(comments) < MOST_COMMENTS:
             variables = {"id": issue["id"].text, "first": DEEP.comments, "after": after}
             found = (await self._api.ask(REMARKS, variables))["issue"]["comments"]
-            comments += _nodes(found)
-            after = _cursor(found)
+            comments += nodes_of(found)
+            after = cursor_of(found)
         return ticket_of(issue, comments, unread=after is not None)
 
     async def _require_place(self) -> None:
@@ -189,7 +214,7 @@ class LinearIssues:
     async def _look_for_place(self) -> None:
         query, what = (TEAMS, "teams") if self._place.team else (PROJECTS, "projects")
         found = (await self._api.ask(query, {"filter": self._place.filter}))[what]
-        if not list(_nodes(found)):
+        if not list(nodes_of(found)):
             kind = "team" if self._place.team else "project"
             message = f"Linear has no {kind} {self._place.team or self._place.project}, or you may not see it"
             raise Missing(message, hint="check its name, or use the key of someone who may see it")
@@ -221,13 +246,16 @@ class LinearIssues:
         issue = (await self._api.ask(STANDING, {"id": key}))["issue"]
         if not issue["id"].text or not issue["team"]["id"].text:
             raise garbled(wanted="an issue", service=LINEAR)
+        require_standing(issue)
         return issue
 
     async def _complete(self, issue: Shape) -> None:
         """The first of the states in which an issue is done, in the order of its team."""
         variables = {"team": issue["team"]["id"].text, "filter": {"type": {"eq": "completed"}}}
         found = (await self._api.ask(COMPLETED, variables))["team"]["states"]
-        states = [state for state in _nodes(found) if state["type"].text == "completed" and state["id"].text]
+        states = [
+            state for state in nodes_of(found) if state["type"].text == "completed" and state["id"].text
+        ]
         if not states:
             message = "its team has no state for issues that are completed"
             raise ServiceRefused(message, hint="add one to the team's workflow in Linear")
@@ -249,26 +277,10 @@ class LinearIssues:
             raise Missing(message, hint="it may have been deleted, or moved to another workspace") from None
 
 
-def _is_wanted(ticket: Ticket, wanted: Wanted) -> bool:
+def _is_wanted(issue: Shape, wanted: Wanted) -> bool:
     """Linear's word on the labels is not taken: they are what lets a ticket in."""
-    there = {label.casefold() for label in ticket.labels}
-    return ticket.is_open and all(label.casefold() in there for label in wanted.labels)
-
-
-def _nodes(connection: Shape) -> Iterator[Shape]:
-    """Raises ServiceAway if it is no list: half of one is worse than none."""
-    nodes = connection["nodes"]
-    if not nodes.is_list or not all(node.is_object for node in nodes):
-        raise garbled(wanted="a list", service=LINEAR)
-    return iter(nodes)
-
-
-def _cursor(connection: Shape, has_more: str = "hasNextPage", cursor: str = "endCursor") -> str | None:
-    """Where the next page begins; None: this is the last one."""
-    page = connection["pageInfo"]
-    if page[has_more].flag is None or (page[has_more].flag and not page[cursor].text):
-        raise garbled(wanted="where the next page begins", service=LINEAR)
-    return page[cursor].text if page[has_more].flag else None
+    there = {label.casefold() for label in labels_of(issue)}
+    return is_open(issue) and all(label.casefold() in there for label in wanted.labels)
 
 
 def _position(state: Shape) -> float:

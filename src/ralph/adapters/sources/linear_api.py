@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 from ralph.adapters.online.github_login import Surroundings
 from ralph.adapters.online.problems import (
     LONGEST,
-    LONGEST_WAIT,
     UNSAID_WAIT,
     Missing,
     Unseen,
+    bound_wait,
     decoded,
     garbled,
     problem_of,
+    seconds_in,
 )
 from ralph.adapters.online.service import Service
 from ralph.adapters.online.shape import Shape
@@ -145,21 +146,12 @@ def _said(errors: list[Shape]) -> str:
 
 def _wait(answer: Answer, *, now: float) -> float:
     """Seconds. Linear counts requests, and what they cost, and says when each is counted again: in milliseconds."""
-    if (seconds := _number(answer.headers.get("retry-after", ""))) is not None:
-        return _bounded(seconds)
+    if (seconds := seconds_in(answer.headers.get("retry-after", ""))) is not None:
+        return bound_wait(seconds)
     used_up = [
-        _number(answer.headers.get(f"x-ratelimit-{what}-reset", ""))
+        seconds_in(answer.headers.get(f"x-ratelimit-{what}-reset", ""))
         for what in _RESETS
         if answer.headers.get(f"x-ratelimit-{what}-remaining", "").strip() == "0"
     ]
     moments = [moment / 1_000 for moment in used_up if moment is not None]
-    return _bounded(max(moments) - now) if moments else UNSAID_WAIT
-
-
-def _bounded(seconds: float) -> float:
-    return min(max(seconds, 1.0), LONGEST_WAIT)
-
-
-def _number(text: str) -> float | None:
-    text = text.strip()
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+    return bound_wait(max(moments) - now) if moments else UNSAID_WAIT

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from ralph.adapters.online.problems import Missing
 from ralph.adapters.online.shape import Shape
+from ralph.adapters.sources.comment_text import cut_comment
 from ralph.adapters.sources.linear_api import LinearApi
 from ralph.adapters.sources.linear_queries import CREATE_COMMENT, EDIT_COMMENT
-from ralph.domain.text.safe_text import clean
 from ralph.errors import ServiceRefused
 
 LONGEST = 60_000
@@ -42,7 +42,7 @@ class OneComment:
 
     async def say(self, issue: str, text: str) -> None:
         """``issue``: its id."""
-        body = _cut(text)
+        body = cut_comment(text, LONGEST)
         for number in range(MOST_DELETED):
             name = comment_id(self._user, issue, number)
             if await self._edit(name, body):
@@ -76,11 +76,3 @@ def _is_taken(refused: ServiceRefused) -> bool:
     """There was one of this name, which somebody has deleted."""
     words = refused.message.lower()
     return any(one in words for one in ("already exist", "duplicate", "conflict", "unique"))
-
-
-def _cut(text: str) -> str:
-    text = clean(text).strip()
-    if len(text) <= LONGEST:
-        return text
-    told = "\n\n… The rest is left out: it is too long for a comment."
-    return text[: LONGEST - len(told)].rstrip() + told

@@ -38,7 +38,7 @@ fragment Remark on Comment {
 """
 _TICKET = f"""
 fragment Ticket on Issue {{
-  id identifier title description url priority estimate archivedAt trashed
+  id identifier title description url priority estimate updatedAt archivedAt trashed
   state {{ type }}
   creator {{ ...Person }}
   botActor {{ name }}
@@ -79,6 +79,22 @@ query Remarks($id: String!, $first: Int!, $after: String) {{
 }}
 {_PERSON}
 {_REMARK}
+"""
+HISTORY = f"""
+query History($id: String!, $first: Int!, $after: String) {{
+  issue(id: $id) {{
+    history(first: $first, after: $after) {{
+      nodes {{
+        id updatedDescription fromTitle toTitle
+        descriptionUpdatedBy {{ ...Person }}
+        actor {{ ...Person }}
+        botActor {{ name }}
+      }}
+      pageInfo {{ hasNextPage endCursor }}
+    }}
+  }}
+}}
+{_PERSON}
 """
 TEAMS = "query Teams($filter: TeamFilter!) { teams(filter: $filter, first: 1) { nodes { id } } }"
 PROJECTS = "query Projects($filter: ProjectFilter!) { projects(filter: $filter, first: 1) { nodes { id } } }"

@@ -9,6 +9,7 @@ from ralph.adapters.online.problems import garbled
 from ralph.adapters.online.shape import Shape
 from ralph.adapters.sources.linear_api import LINEAR
 from ralph.adapters.sources.linear_comment import is_ours
+from ralph.adapters.sources.linear_people import is_foreign, is_member, trusts
 from ralph.adapters.sources.remarks import bound_remarks
 from ralph.adapters.sources.titles import LONGEST_UNTRUSTED, visible_title
 from ralph.domain.text.figures import plural
@@ -19,8 +20,11 @@ from ralph.domain.tickets.ticket import Remark, Ticket
 from ralph.domain.tickets.ticket_text import read_text
 
 UNTRUSTED = "all of its text and comments: its author is no member of the workspace"
+UNKNOWN = "all of its text and comments: Linear does not say whether its author is a member of the workspace"
 OVER = ("completed", "canceled", "duplicate")
 """The types of states in which nothing is left to do."""
+LISTS = ("labels", "inverseRelations", "comments")
+"""What of an issue is a list, of which its own answer has the beginning."""
 _PRIORITIES = {1: 1, 2: 3, 3: 5, 4: 7}
 _KEY = re.compile(r"[A-Z][A-Z0-9]{0,15}-[1-9][0-9]{0,9}")
 
@@ -30,28 +34,60 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
-def ticket_of(issue: Shape, comments: Sequence[Shape], *, unread: bool = False) -> Ticket:
-    """``comments``: in any order. ``unread``: there are more than anyone would read. Raises ServiceAway if it is no issue."""
-    key = issue["identifier"].text
-    if not is_key(key) or not issue["id"].text:
-        raise garbled(wanted="an issue", service=LINEAR)
-    author = (
-        _name_of(issue["creator"]) or _name_of(issue["externalUserCreator"]) or _name_of(issue["botActor"])
+def require_issue(issue: Shape) -> None:
+    """Raises ServiceAway if anything is missing by which a ticket would look closed, unlabelled or empty."""
+    text, away, bin_ = issue["description"], issue["archivedAt"], issue["trashed"]
+    relations = issue["inverseRelations"]["nodes"]
+    is_whole = (
+        is_key(issue["identifier"].text)
+        and bool(issue["id"].text)
+        and issue["title"].is_text
+        and issue.has("description")
+        and (text.is_text or text.is_null)
+        and (away.is_text or away.is_null)
+        and (bin_.flag is not None or bin_.is_null)
+        and all(issue[name]["pageInfo"]["hasNextPage"].flag is not None for name in LISTS)
+        and relations.is_list
+        and all(one["type"].text for one in relations)
+        and all(one["issue"]["identifier"].text for one in relations if one["type"].text == "blocks")
     )
-    labels = labels_of(issue)
-    if not _is_member(issue["creator"]) or _is_foreign(issue, "externalUserCreator"):
-        return Ticket(
-            key=key,
-            shown=key,
-            task_id=key,
-            title=visible_title(issue["title"].text, LONGEST_UNTRUSTED),
-            author=author,
-            is_trusted=False,
-            is_open=is_open(issue),
-            labels=labels,
-            left_out=(UNTRUSTED,),
-            url=clean_line(issue["url"].text),
-        )
+    if not is_whole:
+        raise garbled(wanted="an issue", service=LINEAR)
+    require_standing(issue)
+
+
+def require_standing(issue: Shape) -> None:
+    """The same, of its state and its labels only."""
+    labels = issue["labels"]["nodes"]
+    if not (issue["state"]["type"].text and labels.is_list and all(label["name"].text for label in labels)):
+        raise garbled(wanted="the state and the labels of an issue", service=LINEAR)
+
+
+def trusts_author(issue: Shape) -> bool | None:
+    """None: Linear does not say who it was."""
+    return trusts(issue["creator"], is_foreign=is_foreign(issue, "externalUserCreator"))
+
+
+def unheard_ticket(issue: Shape, *, is_trusted: bool | None, why: str = "") -> Ticket:
+    """Enough to name it in a list, and nothing that could reach a prompt. ``why``: what is wrong, if it is not its author."""
+    key = issue["identifier"].text
+    return Ticket(
+        key=key,
+        shown=key,
+        task_id=key,
+        title=visible_title(issue["title"].text, LONGEST_UNTRUSTED),
+        author=_author(issue),
+        is_trusted=is_trusted,
+        is_open=is_open(issue),
+        labels=labels_of(issue),
+        left_out=(why or (UNKNOWN if is_trusted is None else UNTRUSTED),),
+        url=clean_line(issue["url"].text),
+    )
+
+
+def ticket_of(issue: Shape, comments: Sequence[Shape], *, unread: bool = False) -> Ticket:
+    """Of an issue whose words may be heard. ``comments``: in any order. ``unread``: there are more than anyone would read."""
+    key, labels = issue["identifier"].text, labels_of(issue)
     stated = read_text(issue["description"].text)
     remarks, unheard = _remarks(issue["id"].text, comments, unread=unread)
     named = [one for one in (*stated.blockers, *_blockers(issue)) if one != key]
@@ -61,7 +97,7 @@ def ticket_of(issue: Shape, comments: Sequence[Shape], *, unread: bool = False) 
         task_id=key,
         title=visible_title(issue["title"].text),
         text=stated.text,
-        author=author,
+        author=_author(issue),
         is_open=is_open(issue),
         labels=labels,
         remarks=remarks,
@@ -100,15 +136,8 @@ def _foreign_blockers(named: Sequence[str]) -> list[str]:
 # --- whose words ---
 
 
-def _is_member(user: Shape) -> bool:
-    """A person who belongs to the workspace. Whatever it does not say counts against them."""
-    flags = [user[name].flag for name in ("active", "guest", "app")]
-    return bool(user["id"].text) and flags == [True, False, False]
-
-
-def _is_foreign(said: Shape, outsider: str) -> bool:
-    """An integration wrote it, or someone through one: Linear may name a member beside them."""
-    return said["botActor"].is_object or said[outsider].is_object
+def _author(issue: Shape) -> str:
+    return _name_of(issue["creator"]) or _name_of(issue["externalUserCreator"]) or _name_of(issue["botActor"])
 
 
 def _is_program(comment: Shape) -> bool:
@@ -123,7 +152,7 @@ def _remarks(
     said = [one for one in comments if one["body"].text.strip() and not is_ours(one, issue)]
     said.sort(key=lambda one: (one["createdAt"].moment, one["id"].text))
     programs = [one for one in said if _is_program(one)]
-    trusted = [one for one in said if _is_member(one["user"]) and not _is_foreign(one, "externalUser")]
+    trusted = [one for one in said if is_member(one["user"]) and not is_foreign(one, "externalUser")]
     others = len(said) - len(trusted) - len(programs)
     remarks, cut = bound_remarks([Remark(_name_of(one["user"]), one["body"].text) for one in trusted])
     told = []

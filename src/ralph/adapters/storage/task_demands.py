@@ -10,9 +10,14 @@ from ralph.domain.tasks.demands import task_demands
 from ralph.domain.tasks.task import TaskStatus
 from ralph.domain.trust.demand import Demand
 
-# Only what a task says of its roles can ask for anything, and thousands of tickets say nothing of them.
+# Only what a task says of its roles can ask for anything, and thousands of tickets say nothing of them: such a spec has two
+# keys. They are counted as they will be read: by its text a key could hide in another spelling. What SQLite cannot read, Python
+# may: NaN, for one.
 _LEFT = f"""SELECT {COLUMNS} FROM tasks
-    WHERE status NOT IN (?, ?) AND completion_spec LIKE '%"verification_%'"""  # noqa: S608 (our own words)
+    WHERE status NOT IN (?, ?) AND CASE
+        WHEN completion_spec IS NULL THEN 0
+        WHEN json_valid(completion_spec) THEN (SELECT count(*) FROM json_each(completion_spec)) > 2
+        ELSE 1 END"""  # noqa: S608 (our own words)
 _TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tasks'"
 
 

@@ -180,7 +180,9 @@ class TaskStore:
     def claim(self, task_id: str, *, run_id: str, at: float) -> bool:
         """This process works on it from now on. False: another one does, or the task cannot begin."""
         with self._writing():
-            task = self.get(task_id)
+            task = self.find(task_id)
+            if task is None:  # removed meanwhile
+                return False
             holder = self.claim_of(task.id)
             if holder is not None and holder.owner != self._me:
                 return False

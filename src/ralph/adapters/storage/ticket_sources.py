@@ -1,4 +1,4 @@
-"""Where the tasks that are left came from, looked up before a run begins and without touching the record."""
+"""Where the tasks came from about which something is left to do, looked up before a run begins and without touching the record."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 from ralph.adapters.storage.run_reader import open_reader
 
 _TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tickets'"
-_SOURCES = """SELECT DISTINCT source FROM tickets JOIN tasks ON tasks.id = tickets.task_id
-    WHERE tasks.status NOT IN ('done', 'cancelled')"""
+SOURCES = """SELECT DISTINCT source FROM tickets JOIN tasks ON tasks.id = tickets.task_id
+    WHERE tasks.status NOT IN ('done', 'cancelled') OR tasks.status <> tickets.settled"""
+"""Those with tickets about which something is left to do, or to tell."""
 
 
 def open_ticket_sources(state_folder: Path) -> tuple[str, ...]:
@@ -19,4 +20,4 @@ def open_ticket_sources(state_folder: Path) -> tuple[str, ...]:
     with reader:
         if not reader.query(_TABLE):  # an earlier version wrote it
             return ()
-        return tuple(str(name) for (name,) in reader.query(_SOURCES))
+        return tuple(str(name) for (name,) in reader.query(SOURCES))

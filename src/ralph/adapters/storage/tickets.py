@@ -13,6 +13,7 @@ from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import path_of, store_errors, transaction
 from ralph.adapters.storage.task_rows import COLUMNS, status_of, task_of
 from ralph.adapters.storage.tasks import TaskStore
+from ralph.adapters.storage.ticket_sources import SOURCES
 from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.history import TaskEvent
 from ralph.domain.tasks.task import Task, TaskStatus, cancel, redefine
@@ -24,11 +25,11 @@ SAVE = """INSERT INTO tickets (source, key, task_id, settled, known) VALUES (?, 
     ON CONFLICT (source, key) DO UPDATE SET task_id = excluded.task_id, settled = excluded.settled, known = excluded.known"""
 OF_SOURCE = "SELECT known FROM tickets WHERE source = ?"
 OF_TASK = "SELECT known FROM tickets WHERE task_id = ?"
-SOURCES = """SELECT DISTINCT source FROM tickets JOIN tasks ON tasks.id = tickets.task_id
-    WHERE tasks.status NOT IN ('done', 'cancelled') OR tasks.status <> tickets.settled"""
 UNTOLD = f"""SELECT tickets.known, {", ".join(f"tasks.{name.strip()}" for name in COLUMNS.split(","))}
     FROM tasks JOIN tickets ON tickets.task_id = tasks.id
-    WHERE tasks.status IN ('accepted', 'done', 'cancelled') AND tasks.status <> tickets.settled
+    WHERE tasks.status <> tickets.settled
+            AND (tasks.status IN ('done', 'cancelled') OR coalesce(json_extract(tickets.known, '$.is_said'), 0))
+        OR tasks.status = 'accepted'
     ORDER BY tasks.number"""  # noqa: S608 - a constant
 STANDINGS = "SELECT id, status, coalesce(json_extract(progress, '$.branch'), '') <> '' FROM tasks"
 TICKET = "ticket"
@@ -103,21 +104,21 @@ class TicketStore:
                 self._tasks.change(dependent, lambda now: _without(now, name), at=at)
                 told = f"waits no longer for {name}: nobody will do {ticket.shown} any more"
                 self._tasks.note(dependent, TaskEvent(TICKET, told, at))
-        self._tasks.change(name, lambda now: cancel(now, reason), at=at)
+        # Asked again in the same transaction: it may have been accepted just now.
+        is_open = TaskStatus.OPEN
+        self._tasks.change(name, lambda now: cancel(now, reason) if now.status is is_open else now, at=at)
         if claim is not None and claim.run_id:
             Controls(self._database, self._path, claim.run_id).ask(Ask.STOP_NOW, at=at)
 
-    def tell(self, ticket: KnownTicket, text: str) -> None:
-        at = self._now()
-        claim = self._tasks.claim_of(ticket.task_id)
-        if claim is not None and claim.run_id:
-            Controls(self._database, self._path, claim.run_id).ask(Ask.STEER, at=at, text=text)
+    def tell(self, ticket: KnownTicket) -> None:
         self._note(ticket, f"{ticket.shown} was edited after the work had begun")
         self.save(ticket)
 
-    def save(self, ticket: KnownTicket) -> None:
+    def save(self, ticket: KnownTicket, *, note: str = "") -> None:
         with store_errors(self._path), transaction(self._database):
             self._save([ticket])
+        if note:
+            self._note(ticket, note)
 
     def holder(self, make: Callable[[], str]) -> str:
         with store_errors(self._path), transaction(self._database):

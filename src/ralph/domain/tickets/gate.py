@@ -11,13 +11,16 @@ NOTHING_TO_CHECK = "nothing in it can be checked: add boxes (`- [ ] …`), or a 
 
 
 def why_unwanted(ticket: Ticket, *, labels: Sequence[str]) -> str:
-    """Why nobody is to work on a ticket of a tracker, whatever it says; empty: someone may. ``labels``: all that it needs."""
+    """Why nobody is to work on a ticket of a tracker, whatever it says; empty: someone may. ``labels``: all that it needs.
+
+    Only what the tracker said for certain: for this, work that has begun is ended.
+    """
     missing = [label for label in labels if label.casefold() not in map(str.casefold, ticket.labels)]
     if not ticket.is_open:
         return "it is closed"
     if missing:
         return f"it has no label {missing[0]}"
-    if not ticket.is_trusted:
+    if ticket.is_trusted is False:
         who = f"{ticket.author}, who" if ticket.author else "someone who"
         return (
             f"it was written by {who} may not write there: write a ticket of your own with what you want done"
@@ -25,6 +28,12 @@ def why_unwanted(ticket: Ticket, *, labels: Sequence[str]) -> str:
     if done := next(filter(is_done, ticket.labels), ""):
         return f"it is done: it has the label {done}"
     return ""
+
+
+def why_unsure(ticket: Ticket) -> str:
+    """What is not known that must be before work on it begins; empty: nothing. No reason to end work that has begun."""
+    who = ticket.author or "its author"
+    return f"it is not known whether {who} may write there" if ticket.is_trusted is None else ""
 
 
 def why_held(ticket: Ticket, *, holder: str, labels: Sequence[str]) -> str:

@@ -41,3 +41,7 @@ def holders(labels: Sequence[str]) -> tuple[str, ...]:
 def others(labels: Sequence[str], holder: str) -> tuple[str, ...]:
     """Those that are not this one."""
     return tuple(name for name in holders(labels) if name.lower() != holder.lower())
+
+
+def is_held_by(holder: str, labels: Sequence[str]) -> bool:
+    return any(name.lower() == holder.lower() for name in holders(labels))

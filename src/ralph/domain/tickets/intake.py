@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from ralph.domain.tasks.circles import find_circles
 from ralph.domain.tasks.dependencies import spell_circle
 from ralph.domain.tasks.task import Task, TaskStatus
-from ralph.domain.tickets.gate import missing_parts, why_held, why_unwanted
+from ralph.domain.tickets.gate import missing_parts, why_held, why_unsure, why_unwanted
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.task_text import fingerprint, task_of
 from ralph.domain.tickets.ticket import Ticket
@@ -101,7 +101,10 @@ def plan_intake(sight: Sight) -> Intake:
         new=tuple(one for one in arrivals if one.ticket.key not in sight.known),
         changed=tuple(one for one in moved if one.known.task_id not in begun),
         edited=tuple(one for one in moved if one.known.task_id in begun),
-        unready=tuple(unready for key, unready in reasons.items() if key not in sight.known),
+        unready=(
+            *(unready for key, unready in reasons.items() if key not in sight.known),
+            *(_reopened(one.ticket, sight) for one in known if _is_reopened(one.ticket, sight)),
+        ),
         gone=tuple(_find_gone(by_key, sight)),
         unchanged=len(known) - len(moved),
     )
@@ -119,11 +122,19 @@ def named_blockers(
 
 
 def unlisted(
-    tickets: Sequence[Ticket], known: Mapping[str, KnownTicket], over: Collection[str]
+    tickets: Sequence[Ticket],
+    known: Mapping[str, KnownTicket],
+    over: Collection[str],
+    labels: Sequence[str],
 ) -> tuple[str, ...]:
-    """Tickets that were taken in and are not listed any more. ``over``: ids of tasks that are."""
+    """Tickets that were taken in and are not listed any more. ``over``: ids of tasks that are; ``labels``: what was listed.
+    Those that came with another label were not to be."""
     listed = {ticket.key for ticket in tickets}
-    return tuple(key for key, one in known.items() if key not in listed and one.task_id not in over)
+    return tuple(
+        key
+        for key, one in known.items()
+        if key not in listed and one.task_id not in over and one.labels in ((), tuple(labels))
+    )
 
 
 def in_order(arrivals: Sequence[Arrival]) -> Iterator[Arrival]:
@@ -145,7 +156,7 @@ def remember(before: KnownTicket, ticket: Ticket, needs: tuple[str, ...]) -> Kno
 def _judge(ticket: Ticket, sight: Sight) -> Unready | None:
     if sight.is_shared:
         held = why_held(ticket, holder=sight.holder, labels=sight.labels)
-        if why := why_unwanted(ticket, labels=sight.labels) or held:
+        if why := why_unwanted(ticket, labels=sight.labels) or why_unsure(ticket) or held:
             return Unready(ticket, why)
     if not ticket.is_open:
         return Unready(ticket, "it is closed")
@@ -218,7 +229,13 @@ def _spell(key: str, by_key: Mapping[str, Ticket], sight: Sight) -> str:
 
 
 def _arrive(ticket: Ticket, sight: Sight, by_key: Mapping[str, Ticket]) -> Arrival:
-    fresh = KnownTicket(source=sight.source, key=ticket.key, task_id=ticket.task_id, labels=sight.labels)
+    fresh = KnownTicket(
+        source=sight.source,
+        key=ticket.key,
+        task_id=ticket.task_id,
+        is_shared=sight.is_shared,
+        labels=sight.labels,
+    )
     before = sight.known.get(ticket.key, fresh)
     needs = [
         sight.known[key].task_id if key in sight.known else by_key[key].task_id
@@ -243,6 +260,20 @@ def _needs_the_same(now: Sequence[str], before: Sequence[str], sight: Sight) -> 
     """What is done need not be waited for, and whether its ticket still says so is no change."""
     moved = set(now) ^ set(before)
     return all(sight.statuses.get(name.lower()) is TaskStatus.DONE for name in moved)
+
+
+def _is_reopened(ticket: Ticket, sight: Sight) -> bool:
+    """Somebody wants more: it was told that it is done, and is open again."""
+    known = sight.known[ticket.key]
+    return known.is_said and sight.statuses.get(known.task_id.lower()) is TaskStatus.DONE
+
+
+def _reopened(ticket: Ticket, sight: Sight) -> Unready:
+    task = sight.known[ticket.key].task_id
+    return Unready(
+        ticket,
+        f"its task {task} is done: `ralph task followup {task}` adds what is left, or give it another id",
+    )
 
 
 def _is_over(known: KnownTicket, sight: Sight) -> bool:

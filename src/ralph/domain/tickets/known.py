@@ -21,19 +21,17 @@ class KnownTicket:
     task_id: str
     shown: str = ""
     url: str = ""
+    is_shared: bool = True  # others may take it, too
     labels: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     seen: str = ""
     noted: str = ""
     note: str = ""
-    is_taken: bool = False  # this machine's name is on it
+    is_taken: bool = False  # this machine's name is on it, or may be
     settled: str = ""
     told: str = ""
+    is_said: bool = False  # that the work is accepted
     proven: str = ""
     proofs: tuple[Proof, ...] = ()
     target: str = ""
-
-    @property
-    def is_shared(self) -> bool:
-        """Others may take it, too: it needed a label."""
-        return bool(self.labels)
+    is_unchanged: bool = False  # every role accepted the base as it was

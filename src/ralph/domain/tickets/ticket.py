@@ -32,7 +32,7 @@ class Ticket:
     title: str
     text: str = ""
     author: str = ""
-    is_trusted: bool = True  # the author may write there
+    is_trusted: bool | None = True  # the author may write there; None: that is not known now
     is_open: bool = True
     labels: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = ()

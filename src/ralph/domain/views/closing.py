@@ -153,6 +153,8 @@ class Closing:
                 return "" if command else f"ralph resume {started.run_id}"
             case outcome if ended.hint and (command == "ralph work" or outcome is Outcome.WAITING):
                 return ""  # alone it would continue nothing: the hint says what comes first
+            case Outcome.CANCELLED | Outcome.WAITING if command == "ralph work":
+                return "ralph resume"  # with the options that it was started with
             case _ if command:
                 return command
             case Outcome.EXHAUSTED:

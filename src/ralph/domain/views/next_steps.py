@@ -21,6 +21,9 @@ def words_to_resume(run: RunView) -> tuple[str, ...]:
     """What to say to ralph so that it continues a run that is over; empty if nothing that anyone could say does."""
     if run.live or run.state not in RESUMABLE:
         return ()
+    is_cut_off = run.state in (RunState.CANCELLED, RunState.WAITING, RunState.INTERRUPTED)
+    if run.profile == "verified" and is_cut_off:
+        return ("resume", run.id)  # with the options that it was started with
     if command := COMMANDS.get(run.profile):
         return tuple(command.split()[1:])
     if run.state is not RunState.EXHAUSTED:

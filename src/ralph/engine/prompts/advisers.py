@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ralph.domain.loop.assignment import Assignment
@@ -60,6 +60,17 @@ class RoleAdviser:
 
     async def advise(self, state: LoopState, assignment: Assignment) -> Sequence[Feedback]:
         return (Feedback(self._text),) if assignment.role == self._role else ()
+
+
+class NoteAdviser:
+    """Tells every session what has become known since the task was begun. ``note``: as it is now; empty: nothing."""
+
+    def __init__(self, note: Callable[[], str]) -> None:
+        self._note = note
+
+    async def advise(self, state: LoopState, assignment: Assignment) -> Sequence[Feedback]:
+        note = self._note()
+        return (Feedback(note),) if note else ()
 
 
 class Steering(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import Warned
 from ralph.domain.tasks.pipeline import (
     NOTHING_CHANGED,
@@ -31,7 +32,8 @@ from ralph.engine.tasks.ports import Merges, TaskQueue, Verify, Worktree, Worktr
 
 @dataclass(slots=True, kw_only=True)
 class TaskMerge:
-    """One merge at a time: callers wait for their turn. ``verify`` runs what must pass on the merged tree."""
+    """One merge at a time: callers wait for their turn. ``verify`` runs what must pass on the merged tree. ``pull_of``: the pull
+    request that a task has already, if it has one: what goes into the base there is not merged here."""
 
     tasks: TaskQueue
     merges: Merges
@@ -43,6 +45,7 @@ class TaskMerge:
     control: Control
     publish: Publish
     time_over: TimeOver = no_deadline
+    pull_of: Callable[[Task], str] = lambda task: ""
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _made: set[str] = field(default_factory=set, init=False)  # the merges of this run
 
@@ -59,6 +62,9 @@ class TaskMerge:
 
     async def run(self, task: Task, worktree: Worktree) -> TaskResult | Task:
         """What became of the task; or the task itself, if it must be worked on again."""
+        if pull := self.pull_of(task):
+            why = f"its pull request {pull} is open: `ralph work --deliver pr` follows it"
+            return TaskResult(task.id, Outcome.WAITING, f"accepted, but not merged: {why}")
         async with self._turn:
             if not await self.merges.return_to_branch(worktree):
                 return self._send_back(task, off_branch(task, worktree.branch))

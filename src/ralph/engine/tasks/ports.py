@@ -12,6 +12,7 @@ from ralph.domain.loop.evidence import Evidence, Verdict
 from ralph.domain.loop.session_report import Hindrance, Spend
 from ralph.domain.tasks.completion import CompletionCriteria
 from ralph.domain.tasks.history import TaskEvent
+from ralph.domain.tasks.refusal import NotOurs
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.engine.ports import Agent, Commands, Journal, Judging, ProcessRunner
 
@@ -351,17 +352,12 @@ class Supply(Protocol):
         """More may come until the user stops it."""
         ...
 
-    @property
-    def take_again(self) -> float:
-        """While it stays: seconds until a task that was not ours is asked for again."""
-        ...
-
     async def look_after(self) -> None:
         """Until it is cancelled: take in what comes, and tell what happened. Never raises what a service does."""
         ...
 
-    async def take(self, task: Task) -> str:
-        """Others may want to work on it too. Empty: nobody else does; else why it is not ours."""
+    async def take(self, task: Task) -> NotOurs | None:
+        """Others may want to work on it too. None: it is ours. Never waits for anybody: others may be worked on meanwhile."""
         ...
 
     async def close(self) -> Sequence[str]:
@@ -373,12 +369,11 @@ class NoSupply:
     """All tasks are on record, and nobody else knows of them."""
 
     stays = False
-    take_again = 0.0
 
     async def look_after(self) -> None: ...
 
-    async def take(self, task: Task) -> str:
-        return ""
+    async def take(self, task: Task) -> NotOurs | None:
+        return None
 
     async def close(self) -> Sequence[str]:
         return ()

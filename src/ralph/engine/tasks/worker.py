@@ -12,6 +12,7 @@ from ralph.domain.loop.events import IterationEnded, LoopEvent, RunEnded, TaskRe
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.loop.tree_change import TreeChange
+from ralph.domain.tasks.refusal import NotOurs
 from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
 from ralph.domain.tasks.work_result import (
     TaskResult,
@@ -102,12 +103,13 @@ class Worker:
                 if not stopping and self._broken is None:
                     self._ask_again()
                     self._start_ready(active, only_merges=bool(limit))
-                if not active and (stopping or limit or self._broken is not None or not stays):
+                more = stays or bool(self._not_now)  # may come
+                if not active and (stopping or limit or self._broken is not None or not more):
                     break
                 if not active:
                     await rest(LOOK_EVERY, clock=self.clock, control=self.control)
                     continue
-                again = LOOK_EVERY if self.merge.can_wait or stays else None
+                again = LOOK_EVERY if self.merge.can_wait or more else None
                 done, _ = await asyncio.wait(active, timeout=again, return_when=asyncio.FIRST_COMPLETED)
                 for finished in done:
                     self._take_result(active.pop(finished), finished.result())
@@ -138,7 +140,8 @@ class Worker:
         now = self.clock.monotonic()
         for name in [name for name, at in self._not_now.items() if at <= now]:
             del self._not_now[name]
-            if self.tasks.get(name).status is TaskStatus.ACCEPTED:
+            task = self.tasks.find(name)  # its user may have removed it
+            if task is not None and task.status is TaskStatus.ACCEPTED:
                 self._accepted.append(name)
             else:
                 self._begun.discard(name)
@@ -190,8 +193,9 @@ class Worker:
 
     async def _run_until_merged(self, name: str) -> TaskResult:
         task = self.tasks.get(name)
-        if why_not := await self.supply.take(task):
-            return self._not_ours(name, why_not)
+        if (refused := await self.supply.take(task)) is not None:
+            return self._leave(name, refused)
+        task = self.tasks.get(name)  # it may have new words
         start = await self.merge.start(task)
         worktree = await self.worktrees.open(task.id, start=start, base=task.base_commit)
         if task.status is TaskStatus.OPEN:
@@ -219,14 +223,14 @@ class Worker:
             task, worktree = merged, replace(worktree, base=merged.base_commit)
             await self._catch_up(worktree)
 
-    def _not_ours(self, name: str, reason: str) -> TaskResult:
+    def _leave(self, name: str, refused: NotOurs) -> TaskResult:
         """Someone else works on it, or nobody is to. One that was cancelled for that has a result of its own."""
         task = self.tasks.get(name)
         if task.status is TaskStatus.CANCELLED:
-            return result_of_run(task, Outcome.CANCELLED, reason)
-        if self.supply.stays:
-            self._not_now[name] = self.clock.monotonic() + self.supply.take_again
-        return TaskResult(name, Outcome.WAITING, reason, is_begun=False)
+            return result_of_run(task, Outcome.CANCELLED, refused.reason)
+        if refused.again is not None:
+            self._not_now[name] = self.clock.monotonic() + refused.again
+        return TaskResult(name, Outcome.WAITING, refused.reason, is_begun=False)
 
     async def _catch_up(self, worktree: Worktree) -> None:
         await self.merges.catch_up(worktree)
@@ -274,9 +278,10 @@ class Worker:
         self.watch.settled(name)
         is_news = self._results.get(name) != result
         self._results[name] = result
-        if self.supply.stays and self.tasks.get(name).status is TaskStatus.ACCEPTED:
+        task = self.tasks.find(name)  # one that is not worked on any more may have been removed
+        if task is not None and task.status is TaskStatus.ACCEPTED and self.supply.stays:
             self._not_now[name] = self.clock.monotonic() + ACCEPTED_AGAIN
-        if is_news:
+        if task is not None and is_news:
             self._report(result)
         self.journal.commit(self._now())
 
@@ -340,7 +345,8 @@ class Worker:
         """What failed before is not done, and nobody works on it; of what was cancelled, only what was asked for by name."""
         names = self.wanted or [task.id for task in self.tasks.in_status(TaskStatus.FAILED)]
         for name in names:
-            if name not in self._results and (result := result_of_earlier(self.tasks.get(name))) is not None:
+            task = self.tasks.find(name) if name not in self._results else None  # or its user has removed it
+            if task is not None and (result := result_of_earlier(task)) is not None:
                 self._take_result(name, result)
 
     def _left(self, task: Task, ended_by: str) -> TaskResult:

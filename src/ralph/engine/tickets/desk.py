@@ -7,19 +7,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ralph.domain.loop.events import Warned
+from ralph.domain.tasks.refusal import NotOurs
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.text.figures import plural
+from ralph.domain.tickets.coverage import TOO_LATE
 from ralph.domain.tickets.intake import Intake
+from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.pace import until_next_look, until_next_try
 from ralph.domain.tickets.told import asked_for
 from ralph.engine.ports import Clock, Control, Publish
 from ralph.engine.rest import rest
 from ralph.engine.tickets.holds import TicketHolds
-from ralph.engine.tickets.intake import TicketIntake, take_in
+from ralph.engine.tickets.intake import TicketIntake, refresh, take_in
 from ralph.engine.tickets.ports import Source, TicketMemory
 from ralph.engine.tickets.write_back import WriteBack
 from ralph.errors import RalphError, ServiceAway
 
+LATER = "the next `ralph work` tells them"
+LAST_WORDS = 60.0
+"""Seconds for what is left to tell when the work is over."""
 LONGEST_WAIT = 3600.0
 """Seconds for which a tracker that is away is waited for before a ticket is begun, unless ralph stays anyway."""
 SHOWN = 5
@@ -28,7 +34,7 @@ SHOWN = 5
 @dataclass(slots=True, kw_only=True)
 class TicketDesk:
     """``intake`` None: nothing new is taken in, but the tickets of known tasks are held and told. ``asks``: whether tickets
-    that are not ready are told so. ``poll``: seconds between two looks."""
+    that are not ready are told so. ``poll``: seconds between two looks. ``covers``: whether this run is prepared for a ticket."""
 
     memory: TicketMemory
     open_source: Callable[[str], Source]
@@ -41,9 +47,11 @@ class TicketDesk:
     poll: float
     stays: bool = False
     asks: bool = False
+    covers: Callable[[KnownTicket], bool] = lambda known: True
     _said: set[str] = field(default_factory=set, init=False)  # what the user was told already
     _asked: dict[str, str] = field(default_factory=dict, init=False)  # what was asked, by ticket
     _failures: int = field(default=0, init=False)  # looks in a row for which something was away
+    _away: dict[str, tuple[float, int]] = field(default_factory=dict, init=False)  # since when, and how often
     _troubles: set[str] = field(default_factory=set, init=False)  # since the last look without any
     _looking: asyncio.Task[float] | None = field(default=None, init=False)
 
@@ -72,37 +80,58 @@ class TicketDesk:
             # Whoever cancels this must not cut a deed in two: nobody would know whether it was done.
             seconds = await asyncio.shield(self._looking)
 
-    @property
-    def take_again(self) -> float:
-        return until_next_try(self.poll, self.holds.holder)
-
-    async def take(self, task: Task) -> str:
-        """Claim the ticket of a task that is about to be begun. Empty: it is ours, or no ticket; else why not."""
+    async def take(self, task: Task) -> NotOurs | None:
+        """Put this machine's name on the ticket of a task that is about to be begun. None: it is ours, or no ticket."""
         known = self.memory.of_task(task.id)
+        if known is None:
+            return None
+        if not self.covers(known):
+            return NotOurs(f"its ticket {known.shown} {TOO_LATE}")
         # One that was accepted is ours; and whoever merges its pull request may have closed the ticket.
-        if known is None or not known.is_shared or task.status is TaskStatus.ACCEPTED:
-            return ""
-        began, failures = self.clock.monotonic(), 0
-        while True:
-            try:
-                return await self.holds.take(self.open_source(known.source), known)
-            except ServiceAway as away:
-                failures += 1
-                is_late = self.clock.monotonic() - began > LONGEST_WAIT and not self.stays
-                if is_late or self.control.stopping:
-                    return f"{known.shown} could not be taken: {away.message}"
-                self._warn(f"{known.shown} waits to be taken: {away.message}")
-                wait = until_next_look(self.poll, failures, after=away.after)
-            except RalphError as refused:
-                return f"{known.shown} could not be taken: {refused.message}"
-            await rest(wait, clock=self.clock, control=self.control)
+        if task.status is TaskStatus.ACCEPTED:
+            return None
+        if self.control.stopping:
+            return NotOurs(f"stopped before its ticket {known.shown} was taken")
+        try:
+            source = self.open_source(known.source)
+            why = await self.holds.take(source, known) if known.is_shared else ""
+            if not why and (why := await refresh(self.memory, source, known)) and known.is_shared:
+                await self.holds.free(source, known)
+        except ServiceAway as away:
+            return self._put_off(known, away)
+        except RalphError as refused:
+            return NotOurs(f"{known.shown} could not be taken: {refused.message}")
+        self._away.pop(known.task_id, None)
+        again = until_next_try(self.poll, self.holds.holder) if self.stays else None
+        return NotOurs(why, again) if why else None
+
+    def _put_off(self, known: KnownTicket, away: ServiceAway) -> NotOurs:
+        """A tracker that is away is asked again, but not for ever unless ralph stays anyway."""
+        began, failures = self._away.get(known.task_id, (self.clock.monotonic(), 0))
+        self._away[known.task_id] = (began, failures + 1)
+        if not self.stays and self.clock.monotonic() - began > LONGEST_WAIT:
+            return NotOurs(f"{known.shown} could not be taken: {away.message}")
+        self._warn(f"{known.shown} waits to be taken: {away.message}")
+        wait = until_next_look(self.poll, failures + 1, after=away.after)
+        return NotOurs(f"{known.shown} waits to be taken: {away.message}", wait)
 
     async def close(self) -> Sequence[str]:
-        """Tell what is left to tell; gives what the user should know."""
-        if self._looking is not None:
-            await asyncio.wait({self._looking})
+        """Tell what is left to tell, for a minute at most; gives what the user should know."""
+        try:
+            async with asyncio.timeout(LAST_WORDS):
+                return await self._close()
+        except TimeoutError:
+            return (f"{self._untold_words()}: the tracker is too slow; {LATER}",)
+        finally:
+            if self._looking is not None:
+                self._looking.cancel()
+                await asyncio.wait({self._looking})
+
+    async def _close(self) -> Sequence[str]:
         if self.control.stopping_now:
             return ()
+        if self._looking is not None:
+            await asyncio.wait({self._looking})
         try:
             problems = await self.write_back.run()
             left = len(self.memory.untold()) if problems else 0
@@ -111,8 +140,10 @@ class TicketDesk:
         if not left:
             return ()
         reasons = "; ".join(dict.fromkeys(problem.message for problem in problems))
-        told = f"{plural(left, 'ticket')} could not be told what became of the work ({reasons})"
-        return (f"{told}; the next `ralph work` tells them",)
+        return (f"{self._untold_words()} ({reasons}); {LATER}",)
+
+    def _untold_words(self) -> str:
+        return f"{plural(len(self.memory.untold()), 'ticket')} could not be told what became of the work"
 
     # --- one look ---
 
@@ -138,6 +169,8 @@ class TicketDesk:
     async def _take_in(self, intake: TicketIntake) -> Sequence[RalphError]:
         """Gives what kept tickets from being asked: that is no reason not to work on the others."""
         found = await intake.look()
+        if self.control.stopping:
+            return ()
         take_in(self.memory, found)
         self._report(intake.source.name, found)
         return await self._ask(intake.source, found)

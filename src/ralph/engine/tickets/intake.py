@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from ralph.domain.tasks.task import TaskStatus
 from ralph.domain.tickets.batch import is_batch, parts_of
+from ralph.domain.tickets.gate import missing_parts
 from ralph.domain.tickets.intake import (
+    Arrival,
     Intake,
     Sight,
     in_order,
@@ -18,18 +20,18 @@ from ralph.domain.tickets.intake import (
     unlisted,
 )
 from ralph.domain.tickets.known import KnownTicket
-from ralph.domain.tickets.task_text import note_of
+from ralph.domain.tickets.task_text import fingerprint, note_of
 from ralph.domain.tickets.ticket import Ticket
 from ralph.engine.tickets.ports import Source, Standing, TicketLedger, TicketMemory, Wanted
 from ralph.errors import UsageError
 
-MOST_ASKED = 500
+MOST_ASKED = 100
 """Tickets that are asked about one by one in a look: what is beyond that is left for the next."""
 AT_ONCE = 200
 """Tasks that are written in one transaction: what they hold is in memory then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class TicketIntake:
     """``labels``: what tickets of a shared source must have. ``arrange``: puts small ones together, if the user wants that."""
 
@@ -39,6 +41,10 @@ class TicketIntake:
     holder: str
     limit: int | None = None
     arrange: Callable[[Sequence[Ticket]], Sequence[Ticket]] = tuple
+    _asked: dict[str, int] = field(
+        default_factory=dict, init=False
+    )  # the look at which each was asked about last
+    _looks: int = field(default=0, init=False)
 
     async def look(self) -> Intake:
         """What would come. Writes nothing."""
@@ -50,7 +56,7 @@ class TicketIntake:
         over = {name for name, status in statuses.items() if status is not TaskStatus.OPEN}
         cancelled = {name for name, status in statuses.items() if status is TaskStatus.CANCELLED}
         # A part of the list does not say that the rest is gone.
-        missed = unlisted(tickets, known, over) if self.limit is None else ()
+        missed = unlisted(tickets, known, over, labels) if self.limit is None else ()
         gone = await self._read(missed)
         together = [one for one in gone.values() if one is not None and is_batch(one.key)]
         tickets = [*tickets, *(_wait_for_batches(one, _batches(known)) for one in together)]
@@ -85,7 +91,13 @@ class TicketIntake:
         return self.arrange(found)
 
     async def _read(self, keys: Sequence[str]) -> dict[str, Ticket | None]:
-        return {key: await self.source.read(key) for key in keys[:MOST_ASKED]}
+        """Those first that were not asked about for longest: sooner or later each is."""
+        self._looks += 1
+        found: dict[str, Ticket | None] = {}
+        for key in sorted(keys, key=lambda key: self._asked.get(key, 0))[:MOST_ASKED]:
+            found[key] = await self.source.read(key)
+            self._asked[key] = self._looks
+        return found
 
 
 def take_in(memory: TicketMemory, intake: Intake) -> None:
@@ -105,12 +117,29 @@ def take_in(memory: TicketMemory, intake: Intake) -> None:
             problems.append(error)
     for one in (*intake.edited, *late):
         before = memory.of_task(one.known.task_id) or one.known
-        note = note_of(one.ticket)
-        memory.tell(replace(before, noted=one.known.seen, note=note), note)
+        memory.tell(replace(before, noted=one.known.seen, note=note_of(one.ticket)))
     for gone in intake.gone:
         memory.withdraw(gone.known, gone.reason, is_settled=gone.is_settled)
     for problem in problems:
         raise problem
+
+
+async def refresh(memory: TicketMemory, source: Source, known: KnownTicket) -> str:
+    """A task is begun with the words that its ticket has now. Gives why it is not begun after all; empty: nothing."""
+    ticket = await source.read(known.key)
+    if ticket is None or not ticket.is_open:
+        reason = f"its ticket {known.shown} is {'closed' if ticket else 'not there any more'}"
+        memory.withdraw(known, reason, is_settled=True)
+        return reason
+    now = memory.of_task(known.task_id) or known
+    if fingerprint(ticket) in (now.seen, now.noted):
+        return ""
+    if missing := missing_parts(ticket):
+        return f"its ticket {known.shown} was edited, and {'; '.join(missing)}"
+    arrival = Arrival(ticket, remember(now, ticket, now.needs), now.needs)
+    if not memory.redefine(arrival.task, arrival.known):
+        memory.tell(replace(now, noted=arrival.known.seen, note=note_of(ticket)))
+    return ""
 
 
 def _batches(known: Mapping[str, KnownTicket]) -> dict[str, str]:

@@ -95,11 +95,13 @@ class TicketMemory(TicketLedger, Protocol):
         for it any longer."""
         ...
 
-    def tell(self, ticket: KnownTicket, text: str) -> None:
-        """A note to whoever works on its task, in the next prompt and in the task's history."""
+    def tell(self, ticket: KnownTicket) -> None:
+        """Its ``note``, to whoever works on its task, in the next prompt; and the task's history says so."""
         ...
 
-    def save(self, ticket: KnownTicket) -> None: ...
+    def save(self, ticket: KnownTicket, *, note: str = "") -> None:
+        """``note``: for the history of its task."""
+        ...
 
     def holder(self, make: Callable[[], str]) -> str:
         """This project's name on trackers: made once, then always the same."""

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ralph.domain.delivery.receipt import Receipt
-from ralph.domain.tasks.task import Task
+from ralph.domain.loop.events import Warned
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tickets.gate import why_unsure
 from ralph.domain.tickets.known import KnownTicket
+from ralph.domain.tickets.task_text import fingerprint
 from ralph.domain.tickets.ticket import Move
 from ralph.domain.tickets.told import Landing, Told, told_about
+from ralph.engine.ports import Publish
 from ralph.engine.tickets.ports import Source, TicketMemory
 from ralph.errors import RalphError, ServiceAway
 
@@ -28,6 +32,7 @@ class WriteBack:
     landing: Callable[[Task, KnownTicket], Landing]
     holder: str
     close: str
+    publish: Publish
 
     async def run(self) -> list[RalphError]:
         """Everything that can be told now; gives what was in the way, each once.
@@ -40,8 +45,10 @@ class WriteBack:
         for known, task in self.memory.untold():
             if not patience.setdefault(known.source, MOST_REFUSED):
                 continue
-            told = told_about(task, self.receipt(task, known), self.landing(task, known), close=self.close)
+            if self._is_told(known, task):
+                continue
             try:
+                told = self._told(known, task, is_edited=await self._is_edited(known, task))
                 await self._tell(known, told)
             except RalphError as problem:
                 is_away = isinstance(problem, ServiceAway)
@@ -49,9 +56,28 @@ class WriteBack:
                     problems.setdefault((known.source, problem.message), problem)
                     patience[known.source] = 0 if is_away else patience[known.source] - 1
                     continue
-            if told != Told():
+                told = Told(words=f"{known.shown} is not there any more, and was told nothing")
+            # Accepted work is looked at again and again: what is on record already is neither written nor said once more.
+            if told != Told() and (told.digest != known.told or task.status != known.settled):
                 self._settle(known, task, told)
         return list(problems.values())
+
+    def _is_told(self, known: KnownTicket, task: Task) -> bool:
+        """As far as can be known without asking: of accepted work that is all, for it is looked at again and again."""
+        told = self._told(known, task, is_edited=bool(known.noted))
+        return told.digest == known.told and task.status == known.settled
+
+    def _told(self, known: KnownTicket, task: Task, *, is_edited: bool) -> Told:
+        receipt, landing = self.receipt(task, known), self.landing(task, known)
+        return told_about(task, known, receipt, landing, close=self.close, is_edited=is_edited)
+
+    async def _is_edited(self, known: KnownTicket, task: Task) -> bool:
+        """Since its words were given to the task. What is not accepted is told nothing that depends on it."""
+        if task.status not in (TaskStatus.DONE, TaskStatus.ACCEPTED):
+            return False
+        ticket = await self.open_source(known.source).read(known.key)
+        is_unsure = ticket is None or bool(why_unsure(ticket))  # of such a one no words are to be had
+        return bool(known.noted) if ticket is None or is_unsure else fingerprint(ticket) != known.seen
 
     async def _is_gone(self, known: KnownTicket) -> bool:
         """There is no ticket that could be told anything, now or later."""
@@ -61,15 +87,19 @@ class WriteBack:
             return False
 
     async def _tell(self, known: KnownTicket, told: Told) -> None:
-        if told.digest == known.told or (told.move is Move.FREE and not known.is_taken):
+        if told.digest == known.told:
             return
         source = self.open_source(known.source)
         if told.text:
             await source.say(known.key, told.text)
-        if told.move is not None:
+        if told.move is not None and (known.is_taken or told.move is not Move.FREE):
             await source.move(known.key, told.move, holder=self.holder)
 
     def _settle(self, known: KnownTicket, task: Task, told: Told) -> None:
         now = self.memory.of_task(known.task_id) or known  # others may have noted something meanwhile
         is_taken = now.is_taken and told.move is None
-        self.memory.save(replace(now, settled=task.status.value, told=told.digest, is_taken=is_taken))
+        settled = task.status.value
+        after = replace(now, settled=settled, told=told.digest, is_said=told.is_good, is_taken=is_taken)
+        self.memory.save(after, note=told.words)
+        if told.words:
+            self.publish(Warned(f"{task.id}: {told.words}", mild=not told.is_concern))

@@ -23,7 +23,7 @@ several_options: Decorator = all_of(
         metavar="DIR",
         type=PATH,
         multiple=True,
-        help="A project to show; several, each with its own --root, share one page.",
+        help="A project to show; several, each with its own --root, are shown together.",
     ),
     click.option(
         "--all",

@@ -36,7 +36,7 @@ from ralph.engine.agents.per_role import PerRoleAgent
 from ralph.engine.agents.sparing_agent import Quota
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Check, When
-from ralph.engine.prompts.advisers import RoleAdviser
+from ralph.engine.prompts.advisers import NoteAdviser, RoleAdviser
 from ralph.engine.proof.accepted_commit import AcceptedCommit
 from ralph.engine.proof.sightings import Sightings
 from ralph.engine.session import Watch
@@ -68,6 +68,7 @@ class TaskComposition:
     sightings: Sightings
     prepare: Callable[[], Awaitable[str | None]] | None  # the worktree, again if that is needed
     told: str = ""  # what keeps its pull request from being merged, for the first role
+    note: Callable[[], str] = str  # how its ticket was edited since
 
     def arguments(self) -> Mapping[str, object]:
         return {"task": self.task.id}
@@ -134,7 +135,10 @@ class TaskComposition:
             probes=[TagProbe("promise", "", first=False), RejectProbe(but=self.pipeline.roles[0])],
             checks=[*([SetupCheck(self.prepare)] if self.prepare else ()), *kit.guardrails()],
             checks_of=checks_of,
-            advisers=[RoleAdviser(first, self.told)] if self.told else (),
+            advisers=[
+                *([RoleAdviser(first, self.told)] if self.told else ()),
+                NoteAdviser(self.note),
+            ],
             prompt=RolePrompt(criteria, self.pipeline.roles[0]),
             rules=kit.launch.rules(),
             workspace=kit.git_workspace(),
@@ -250,6 +254,7 @@ def prepare_task(
     program_files: ProgramFiles,
     quota: Quota | None = None,
     told: str = "",
+    note: Callable[[], str] = str,
 ) -> Launch:
     """A run of ``task`` in its worktree, as a part of ``whole``. ``exceeded``: a limit of the whole is reached;
     ``before``: what earlier runs of the task used of its budget."""
@@ -261,7 +266,14 @@ def prepare_task(
         root=Root(whole.root.state, worktree.workspace),
         agents=chosen_agents(settings, worktree.workspace),
         composition=TaskComposition(
-            task, worktree, pipeline, agents_of_roles(settings, worktree.workspace), sightings, prepare, told
+            task,
+            worktree,
+            pipeline,
+            agents_of_roles(settings, worktree.workspace),
+            sightings,
+            prepare,
+            told,
+            note,
         ),
         programs=whole.programs,
         program_files=program_files,
@@ -280,5 +292,5 @@ def prepare_task(
         watch=watch,
         quota=quota,
         time_over=time_over,
-        asks_trackers=whole.asks_trackers,
+        imports=whole.imports,
     )

@@ -12,7 +12,6 @@ from pathlib import Path
 from ralph.adapters.control.run_control import PartControl, RunControl
 from ralph.adapters.git import Git
 from ralph.adapters.processes.process_table import started_of, this_process
-from ralph.adapters.sources.choice import is_tracker
 from ralph.adapters.storage.database import Statement
 from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
 from ralph.adapters.storage.task_demands import demands_of_tasks
@@ -42,7 +41,7 @@ from ralph.engine.tasks.worker import Worker
 from ralph.errors import ConfigError, RalphError, StoreError, UsageError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.assembly import drive, open_run
-from ralph.wiring.delivery import Port, delivery_demands, is_delivered, open_port
+from ralph.wiring.delivery import Port, delivery_demands, is_delivered, open_port, pull_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
 from ralph.wiring.preparation import notes_on_setup, preparation_of, setup_commands, tearing_down
@@ -50,7 +49,7 @@ from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, require_runnable
 from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
 from ralph.wiring.runs.task_run import prepare_task
-from ralph.wiring.tickets import confine, imported_from, note_for, noting_proofs, open_desk
+from ralph.wiring.tickets import confine, imported_from, imports_of, note_for, noting_proofs, open_desk
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +107,9 @@ class WorkComposition:
             kit.note(note)
         if port is not None:
             kit.note(f"each task is delivered as a pull request into {port.base} of {port.repository.name}")
+        if self.stays:
+            poll = kit.launch.settings.tickets.poll
+            kit.note(f"watching {self.source}: looks every {poll:g} seconds, until you stop it")
         tree = kit.git_workspace()
         worker = self._worker(kit, store, target, wanted, port, desk)
         if tree is not None:
@@ -184,6 +186,7 @@ class WorkComposition:
             control=kit.control,
             publish=kit.publish,
             time_over=kit.time_over,
+            pull_of=partial(pull_of, kit),
         )
 
 
@@ -247,7 +250,8 @@ class RunsOfTasks:
             prepare=partial(self.preparation.prepare, worktree) if self.preparation.is_wanted else None,
             program_files=kit.program_files,
             quota=kit.quota,
-            told="\n\n".join(filter(None, (self._told(worktree), note_for(kit, self.store, task)))),
+            told=self._told(worktree),
+            note=partial(note_for, kit, self.store, task),
         )
         assert isinstance(kit.control, RunControl)
         async with open_run(
@@ -306,7 +310,7 @@ def prepare_work(
     source = source or (settings.tickets.source if stays else "")
     imported = imported_from(root, source, stays=stays)
     if imported:
-        settings = confine(loaded, settings, is_from_tracker=any(map(is_tracker, imported)))
+        settings = confine(loaded, settings, imports_of(imported))
     if environ.get("RALPH_RUN_ID") and environ.get("RALPH_TASK_ID"):
         message = f"this is inside the work on task {environ['RALPH_TASK_ID']}"
         raise UsageError(
@@ -333,7 +337,7 @@ def prepare_work(
             source,
             stays,
         ),
-        asks_trackers=any(map(is_tracker, imported)),
+        imports=imports_of(imported),
         programs=other_programs(settings, root.workspace, environ=environ),
         maximum=settings.profiles.verified.maximum_iterations,
         guardrails=guardrails_of(settings),

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fake_transport import Answers, FakeTransport, answer, refusal
 
-from ralph.adapters.online.api import MOST_PAGES
+from ralph.adapters.online.api import MOST_PAGES, MOST_STREAMED
 from ralph.adapters.online.github_login import Surroundings
 from ralph.adapters.online.transport import Answer, Request
 from ralph.adapters.processes.runner import PosixProcessRunner
@@ -158,12 +158,11 @@ def test_every_repository_name_makes_an_id_that_a_task_may_have(name: str, numbe
 @pytest.mark.parametrize(
     "found",
     [
-        issue(body=None, labels=None, html_url=None, comments=None),
-        issue(labels=["ralph", None, 3, {}, {"name": None}]),
+        issue(body=None, html_url=None),
+        issue(labels=["ralph", {"name": "bug"}]),
         issue(issue_dependencies_summary=None, created_at=None),
-        issue(issue_dependencies_summary={"blocked_by": -1, "total_blocked_by": "many"}),
+        issue(issue_dependencies_summary={"blocked_by": 0}),
         issue(repository_url=None),
-        {**issue(), "title": None},
         issue(pull_request=None),
     ],
 )
@@ -171,27 +170,87 @@ def test_nulls_are_nothing(found: dict[str, Any]) -> None:
     ticket = read(found)
 
     assert (ticket.key, ticket.is_trusted, ticket.blockers, ticket.remarks) == ("1", True, (), ())
-    assert listed({"GET issues": [found]}) == ([ticket] if "ralph" in ticket.labels else [])
+    assert listed({"GET issues": [found]}) == [ticket]
 
 
 @pytest.mark.parametrize(
-    "more",
+    "odd",
     [
-        {"user": None},
-        {"user": {}},
-        {"user": {"login": ""}},
-        {"user": {"login": 3}},
-        {"user": {"login": "o", "type": "Bot"}},
-        {"user": {"login": "o[bot]", "type": "User"}},
-        {"author_association": None},
-        {"author_association": "CONTRIBUTOR"},
-        {"author_association": "MEMBER", "user": {"login": "reader", "type": "User"}},
-        {"author_association": "COLLABORATOR", "user": {"login": "unknown", "type": "User"}},
+        {"state": None},
+        {"state": ""},
+        {"state": "OPEN"},
+        {"state": {"name": "open"}},
+        {"labels": None},
+        {"labels": {}},
+        {"labels": "ralph"},
+        {"labels": [None]},
+        {"labels": [{"name": "ralph"}, {}]},
+        {"labels": [{"name": None}]},
+        {"number": None},
+        {"number": 0},
+        {"title": None},
+        {"title": 7},
+        {"body": ["x"]},
+        {"comments": None},
+        {"comments": "many"},
+        {"comments": -1},
+        {"issue_dependencies_summary": {"blocked_by": -1}},
+        {"issue_dependencies_summary": {"total_blocked_by": None}},
     ],
 )
-def test_whoever_is_not_known_to_write_there_is_not_heard(more: dict[str, Any]) -> None:
+def test_half_of_an_issue_says_nothing_about_it(odd: dict[str, Any]) -> None:
+    """Read as it is, it would look closed, unlabelled or empty."""
+    for found in ({**issue(), **odd}, {name: value for name, value in issue().items() if name not in odd}):
+        if set(odd) == {"issue_dependencies_summary"} and odd.keys() - found.keys():
+            continue  # not every GitHub has it
+        with pytest.raises(ServiceAway, match="could not be read"):
+            listed({"GET issues": [issue(9), found]})
+        with pytest.raises(ServiceAway, match="could not be read"):
+            run(source_of({"GET issues/1": found})[0].read("1"))
+
+
+def test_a_state_that_is_not_said_is_not_taken_for_closed() -> None:
+    source, transport = source_of({"POST issues/1/labels": [], "GET issues/1": issue(state=None)})
+
+    with pytest.raises(ServiceAway):
+        run(source.move("1", Move.CLOSE, holder="box-1"))
+    assert transport.sent("PATCH", "issues/1") == []
+
+
+STRANGER = {"login": "unknown", "type": "User"}
+READER = {"login": "reader", "type": "User"}
+ODD = {"login": "odd", "type": "User"}
+
+
+@pytest.mark.parametrize(
+    ("more", "is_trusted"),
+    [
+        ({"user": None}, None),
+        ({"user": {}}, None),
+        ({"user": {"login": ""}}, None),
+        ({"user": {"login": 3}}, None),
+        ({"user": None, "author_association": "NONE"}, None),
+        ({"user": {"login": "o", "type": "Bot"}}, False),
+        ({"user": {"login": "o[bot]", "type": "User"}}, False),
+        ({"user": {"login": "o[bot]"}, "author_association": None}, False),
+        ({"author_association": None}, None),
+        ({"author_association": ""}, None),
+        ({"author_association": ["OWNER"]}, None),
+        ({"author_association": "CONTRIBUTOR"}, False),
+        ({"author_association": "NONE"}, False),
+        ({"author_association": "MEMBER", "user": READER}, False),
+        ({"author_association": "OWNER", "user": READER}, False),
+        ({"author_association": "COLLABORATOR", "user": STRANGER}, None),
+        ({"author_association": "COLLABORATOR", "user": ODD}, None),
+    ],
+)
+@pytest.mark.parametrize("odd", [{}, {"permission": None}, {"permission": ""}, {"permission": "owner-ish"}])
+def test_whoever_is_not_known_to_write_there_is_not_heard(
+    more: dict[str, Any], is_trusted: bool | None, odd: dict[str, Any]
+) -> None:
     answers = {
         "GET collaborators/reader/permission": {"permission": "read"},
+        "GET collaborators/odd/permission": odd,
         "GET issues/1/comments": [comment(7, EVIL, **more)],
     }
     hostile = issue(title="t" * 500 + EVIL, body=f"- [ ] {EVIL}\n\nBlocked by #3", **more)
@@ -199,7 +258,9 @@ def test_whoever_is_not_known_to_write_there_is_not_heard(more: dict[str, Any]) 
     mute = read(hostile, **answers)
     heard = read(issue(comments=1), **answers)
 
-    assert (mute.is_trusted, mute.text, mute.criteria, mute.remarks, mute.blockers) == (False, "", (), (), ())
+    assert mute.is_trusted is is_trusted
+    assert (mute.text, mute.criteria, mute.remarks, mute.blockers) == ("", (), (), ())
+    assert ("does not say" in mute.left_out[0]) is (is_trusted is None)
     assert len(mute.title) == 80
     assert EVIL not in repr((mute, heard))
     assert heard.remarks == ()
@@ -216,7 +277,15 @@ def test_rights_that_may_not_be_asked_for_leave_only_the_owner() -> None:
         ],
     }
 
-    assert [ticket.is_trusted for ticket in listed(answers)] == [True, False]
+    assert [ticket.is_trusted for ticket in listed(answers)] == [True, None]
+
+
+def test_rights_that_half_an_answer_left_out_are_asked_for_again() -> None:
+    rights = Answers([{}, {"permission": "write"}])
+    by = {"user": STRANGER, "author_association": "MEMBER"}
+    source, _ = source_of({"GET issues/1": issue(**by), "GET collaborators/unknown/permission": rights})
+
+    assert [getattr(run(source.read("1")), "is_trusted", "") for _ in range(3)] == [None, True, True]
 
 
 def test_a_body_of_a_megabyte_is_cut_and_says_so() -> None:
@@ -280,7 +349,11 @@ JSON = st.recursive(
 def test_no_issue_breaks_a_listing(odd: dict[str, Any]) -> None:
     found = json.loads(json.dumps({**issue(), **odd}, allow_nan=False) if _is_json(odd) else "{}")
 
-    for ticket in listed({"GET issues": [found], "GET issues/1/comments": []}):
+    try:
+        tickets = listed({"GET issues": [found], "GET issues/1/comments": []})
+    except ServiceAway:
+        return
+    for ticket in tickets:
         assert ticket.is_open
         assert id_problem(ticket.task_id) is None
         assert "ralph" in {label.casefold() for label in ticket.labels}
@@ -302,7 +375,6 @@ def test_what_github_lists_wrongly_is_not_listed() -> None:
         issue(1, pull_request={"url": "x"}),
         issue(2, state="closed"),
         issue(3, labels=[{"name": "bug"}]),
-        issue(0),
         issue(4, labels=[{"name": "RALPH"}]),
         issue(4),
     ]
@@ -355,6 +427,19 @@ def test_with_a_limit_no_more_is_read_than_is_wanted() -> None:
     assert endless.pages == 70
 
 
+def test_a_server_that_always_has_another_page_is_not_asked_for_ever() -> None:
+    class Empty(Endless):
+        async def ask(self, request: Request) -> Answer:
+            self.pages += 1
+            return answer(200, [], link='<https://api.github.com/x?page=2>; rel="next"')
+
+    endless = Empty()
+    with pytest.raises(ServiceRefused, match="too many"):
+        run(collect(GitHubIssues(endless, HOME), Wanted(labels=("ralph",), limit=3)))
+
+    assert endless.pages == MOST_STREAMED
+
+
 def test_comments_are_asked_for_only_where_there_are_some() -> None:
     source, transport = source_of(
         {"GET issues": [issue(1), issue(2, comments=1)], "GET issues/2/comments": []}
@@ -402,6 +487,22 @@ def test_ralph_does_not_hear_itself_but_whoever_quotes_it() -> None:
 
     assert len(ticket.remarks) == 1
     assert ticket.remarks[0].text.endswith("Why?")
+
+
+def test_what_another_machines_ralph_says_is_no_remark_and_is_not_edited() -> None:
+    other = {"login": "c", "type": "User"}
+    said = [
+        own(1, "ralph: begun elsewhere.", user=other, author_association="COLLABORATOR"),
+        comment(2, f"I like {MARK} as a mark.", user=other, author_association="COLLABORATOR"),
+        own(3, f"ralph: {EVIL}", user=STRANGER, author_association="NONE"),
+    ]
+    answers = {"GET collaborators/c/permission": {"permission": "write"}, "GET issues/1/comments": said}
+
+    ticket = read(issue(comments=3), **answers)
+
+    assert [remark.text for remark in ticket.remarks] == ["I like  as a mark."]
+    assert ticket.left_out[0] == "1 comment by people who may not write to the repository"
+    assert deeds(say(said)) == ["POST comments"]
 
 
 # --- blockers ---
@@ -454,7 +555,14 @@ def test_blockers_that_github_knows_of() -> None:
 
     assert ticket.blockers == ("3", "2")
     assert ticket.left_out == ("that it waits for o/other#8, which is no issue of this repository",)
-    assert read(found).blockers == ("3",)
+    for status in (403, 404):
+        unread = read(found, **{"GET issues/1/dependencies/blocked_by": refusal(status, "no")})
+        assert unread.blockers == ("3",)
+        assert unread.left_out == (
+            "what it waits for: GitHub has a list of its blockers, which you may not read",
+        )
+    with pytest.raises(ServiceAway):
+        read(found, **{"GET issues/1/dependencies/blocked_by": [issue(2), {"title": "x"}]})
 
 
 # --- what is gone, and what is hidden ---

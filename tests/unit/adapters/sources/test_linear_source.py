@@ -41,6 +41,7 @@ class Scripted:
         self._answers = {
             "Teams": {"teams": {"nodes": [{"id": "t1"}]}},
             "Viewer": {"viewer": {"id": "u1"}},
+            "History": history(),
         } | dict(answers)
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
 
@@ -106,6 +107,17 @@ def some(*nodes: Any, more: str = "") -> dict[str, Any]:
     return {"nodes": list(nodes), "pageInfo": {**page, **back}}
 
 
+def history(*changes: dict[str, Any], more: str = "") -> dict[str, Any]:
+    return {"issue": {"history": some(*changes, more=more)}}
+
+
+def change(**more: Any) -> dict[str, Any]:
+    nothing = dict.fromkeys(
+        ("updatedDescription", "fromTitle", "toTitle", "descriptionUpdatedBy", "actor", "botActor")
+    )
+    return {"id": "h1", **nothing, **more}
+
+
 def issue(number: int = 1, **more: Any) -> dict[str, Any]:
     return {
         "id": f"i{number}",
@@ -115,6 +127,7 @@ def issue(number: int = 1, **more: Any) -> dict[str, Any]:
         "url": f"https://linear.app/w/issue/ENG-{number}",
         "priority": 0,
         "estimate": None,
+        "updatedAt": "2026-01-01T00:00:00.000Z",
         "archivedAt": None,
         "trashed": None,
         "state": {"type": "unstarted"},
@@ -355,24 +368,160 @@ def test_an_issue_that_is_gone_before_it_is_read_whole_is_left_out() -> None:
 # --- whose words ---
 
 
+GUEST = {**MEMBER, "id": "u9", "guest": True}
+
+
 @pytest.mark.parametrize(
-    "more",
+    ("more", "is_trusted"),
     [
-        {"creator": None},
-        {"creator": {**MEMBER, "guest": True}},
-        {"creator": {**MEMBER, "active": False}},
-        {"creator": {**MEMBER, "app": True}},
-        {"creator": {"id": "u1", "name": "Jo"}},
-        {"botActor": {"name": "GitHub"}},
-        {"externalUserCreator": {"name": "Someone", "displayName": "someone"}},
+        ({"creator": None}, None),
+        ({"creator": {}}, None),
+        ({"creator": {"id": "u1", "name": "Jo"}}, None),
+        ({"creator": {**MEMBER, "id": None}}, None),
+        ({"creator": {**MEMBER, "active": None}}, None),
+        ({"creator": {**MEMBER, "guest": "no"}}, None),
+        ({"creator": {**MEMBER, "app": None}}, None),
+        ({"creator": GUEST}, False),
+        ({"creator": {"guest": True}}, False),
+        ({"creator": {**MEMBER, "active": False}}, False),
+        ({"creator": {**MEMBER, "app": True}}, False),
+        ({"creator": None, "botActor": {"name": "GitHub"}}, False),
+        ({"botActor": {"name": "GitHub"}}, False),
+        ({"externalUserCreator": {"name": "Someone", "displayName": "someone"}}, False),
     ],
 )
-def test_only_a_member_of_the_workspace_is_trusted(more: dict[str, Any]) -> None:
+def test_only_a_member_of_the_workspace_is_trusted(more: dict[str, Any], is_trusted: bool | None) -> None:
     ticket = read(description=f"{EVIL}\n- [ ] {EVIL}", comments=some(comment(1, EVIL)), **more)
 
-    assert not ticket.is_trusted
+    assert ticket.is_trusted is is_trusted
     assert EVIL not in repr(ticket)
-    assert ticket.left_out
+    assert ("does not say" in ticket.left_out[0]) is (is_trusted is None)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"state": None},
+        {"state": {}},
+        {"state": {"type": None}},
+        {"state": {"type": 3}},
+        {"state": "unstarted"},
+        {"labels": None},
+        {"labels": {"nodes": None, "pageInfo": {"hasNextPage": False}}},
+        {"labels": {"nodes": [{"name": "ralph"}]}},
+        {"labels": some({"name": "ralph"}, {})},
+        {"labels": some({"name": None})},
+        {"labels": some(None)},
+        {"inverseRelations": None},
+        {"inverseRelations": some({"type": "blocks", "issue": None})},
+        {"inverseRelations": some({"issue": {"identifier": "ENG-2"}})},
+        {"comments": None},
+        {"comments": {"nodes": []}},
+        {"title": None},
+        {"description": 3},
+        {"archivedAt": 3},
+        {"trashed": "no"},
+        {"identifier": "x"},
+        {"id": None},
+    ],
+)
+def test_half_of_an_issue_says_nothing_about_it(odd: dict[str, Any]) -> None:
+    """Read as it is, it would look closed, unlabelled or empty."""
+    for found in (issue(**odd), {name: value for name, value in issue().items() if name not in odd}):
+        if odd.keys() & {"archivedAt", "trashed"} and odd.keys() - found.keys():
+            continue  # null, most of the time
+        with pytest.raises(ServiceAway, match="could not be read"):
+            run(source_of({"Ticket": {"issue": found}})[0].read("ENG-1"))
+        with pytest.raises(ServiceAway, match="could not be read"):
+            listed_with({"Tickets": {"issues": some(issue(9), found)}})
+
+
+@pytest.mark.parametrize("odd", [{"state": None}, {"labels": None}, {"labels": {"nodes": [{"id": "l1"}]}}])
+def test_what_is_not_said_is_neither_closed_nor_without_its_label(odd: dict[str, Any]) -> None:
+    source, transport = source_of({"Standing": standing("ralph:box", **odd)})
+    for to in Move:
+        with pytest.raises(ServiceAway, match="could not be read"):
+            run(source.move("ENG-1", to, holder="box"))
+
+    assert set(transport.names) == {"Standing"}
+
+
+# --- whoever edited it ---
+
+
+@pytest.mark.parametrize(
+    ("edit", "is_trusted", "told"),
+    [
+        ({"actor": GUEST}, True, ""),  # moved it, or gave it a label
+        ({"updatedDescription": True, "actor": MEMBER}, True, ""),
+        ({"descriptionUpdatedBy": [MEMBER], "updatedDescription": True}, True, ""),
+        ({"toTitle": "b", "fromTitle": "a", "actor": MEMBER}, True, ""),
+        ({"updatedDescription": True, "actor": GUEST}, False, "its description was edited by a guest"),
+        ({"descriptionUpdatedBy": [MEMBER, GUEST]}, False, "its description was edited by a guest"),
+        (
+            {"updatedDescription": True, "actor": {**MEMBER, "app": True}},
+            False,
+            "its description was edited by an app",
+        ),
+        (
+            {"descriptionUpdatedBy": [{**MEMBER, "active": False}]},
+            False,
+            "its description was edited by someone who is not active any more",
+        ),
+        ({"updatedDescription": True}, False, "its description was edited by an integration"),
+        (
+            {"updatedDescription": True, "actor": MEMBER, "botActor": {"name": "Slack"}},
+            False,
+            "its description was edited by an integration",
+        ),
+        ({"toTitle": "b", "fromTitle": "a", "actor": GUEST}, False, "its title was edited by a guest"),
+        ({"toTitle": "b", "botActor": {"name": "x"}}, False, "its title was edited by an integration"),
+        ({"updatedDescription": True, "actor": {"id": "u1"}}, None, "Linear does not say who edited it"),
+    ],
+)
+def test_what_anyone_else_edited_is_not_the_authors_word(
+    edit: dict[str, Any], is_trusted: bool | None, told: str
+) -> None:
+    pages = [history(change(actor=MEMBER), more="x"), history(change(**edit), change(actor=GUEST))]
+    found = issue(description=f"- [ ] {EVIL}", comments=some(comment(1, EVIL)))
+    ticket = run(source_of({"Ticket": {"issue": found}, "History": pages})[0].read("ENG-1"))
+
+    assert ticket is not None
+    assert ticket.is_trusted is is_trusted
+    assert (EVIL in repr(ticket)) is (is_trusted is True)
+    assert ticket.left_out == ((f"all of its text and comments: {told}",) if told else ())
+
+
+def test_a_history_that_cannot_be_read_or_never_ends_leaves_it_open() -> None:
+    for found in (refusal("FORBIDDEN"), not_found(), lambda _: history(change(), more="x")):
+        ticket = run(source_of({"Ticket": {"issue": issue()}, "History": found})[0].read("ENG-1"))
+        assert ticket is not None
+        assert (ticket.is_trusted, ticket.text) == (None, "")
+        assert ticket.left_out
+    partial: list[dict[str, Any]] = [{}, {"issue": None}, {"issue": {"history": {"nodes": []}}}]
+    for odd in partial:
+        with pytest.raises(ServiceAway):
+            run(source_of({"Ticket": {"issue": issue()}, "History": odd})[0].read("ENG-1"))
+
+
+def test_a_history_is_asked_for_again_only_after_a_change_and_never_for_what_is_not_wanted() -> None:
+    old, new = "1970-01-12T13:00:00.000Z", "1970-01-12T13:46:00.000Z"  # NOW is 13:46:40
+    versions = [issue(updatedAt=old), issue(updatedAt=old), issue(updatedAt=new), issue(updatedAt=new)]
+    others = some(issue(2, labels=some()), issue(3, state={"type": "completed"}), issue(4, creator=GUEST))
+    source, transport = source_of(
+        {"Ticket": [{"issue": one} for one in versions], "Tickets": {"issues": others}}
+    )
+
+    async def look() -> list[int]:
+        counts = []
+        for _ in versions:
+            await source.read("ENG-1")
+            counts.append(transport.names.count("History"))
+        async for _ in source.tickets(Wanted(labels=("ralph",))):
+            pass
+        return [*counts, transport.names.count("History")]
+
+    assert run(look()) == [1, 1, 2, 3, 3]  # what has just changed may not be in the history yet
 
 
 def test_the_remarks_of_others_are_left_out_and_counted() -> None:
@@ -414,7 +563,7 @@ def test_comments_without_end_are_not_read_to_the_end() -> None:
     assert found is not None
     assert len(found.remarks) == 20
     assert "all comments but 1000: there are too many to read" in found.left_out
-    assert len(transport.asked) == 10
+    assert transport.names.count("Remarks") == 9
 
 
 def test_hidden_and_hostile_letters_are_gone_from_the_title() -> None:

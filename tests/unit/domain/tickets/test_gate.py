@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.tickets.gate import NOTHING_TO_CHECK, missing_parts, why_held, why_unwanted
+from ralph.domain.tickets.gate import NOTHING_TO_CHECK, missing_parts, why_held, why_unsure, why_unwanted
 from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Ticket
 
@@ -22,6 +22,7 @@ NAMES = st.text("abAB:-", max_size=8)
 
 def test_an_open_ticket_with_the_label_by_someone_who_may_write_there_is_wanted() -> None:
     assert not why_unwanted(OPEN, labels=LABELS)
+    assert not why_unsure(OPEN)
     assert not why_held(OPEN, holder="me-1", labels=LABELS)
     assert missing_parts(OPEN) == ()
 
@@ -77,6 +78,32 @@ def test_words_never_open_the_gate(labels: list[str], is_open: bool, is_trusted:
         assert is_open
         assert is_trusted
         assert has_label
+
+
+@pytest.mark.parametrize(
+    ("is_trusted", "is_unwanted", "unsure"),
+    [
+        (True, False, ""),
+        (False, True, ""),
+        (None, False, "it is not known whether ann may write there"),
+    ],
+)
+def test_what_is_not_known_of_an_author_keeps_a_ticket_out_but_is_no_word_against_it(
+    is_trusted: bool | None, is_unwanted: bool, unsure: str
+) -> None:
+    """For what is unwanted, work that has begun is ended: only a tracker's own word is enough for that."""
+    ticket = replace(OPEN, is_trusted=is_trusted, author="ann")
+    assert bool(why_unwanted(ticket, labels=LABELS)) == is_unwanted
+    assert why_unsure(ticket) == unsure
+
+
+def test_an_author_without_a_name_is_unsure_all_the_same() -> None:
+    assert why_unsure(replace(OPEN, is_trusted=None)) == "it is not known whether its author may write there"
+
+
+@pytest.mark.parametrize("change", [{"is_open": False}, {"labels": ()}, {"labels": ("ralph", DONE)}])
+def test_what_is_known_of_a_ticket_counts_whoever_wrote_it(change: dict[str, object]) -> None:
+    assert why_unwanted(replace(OPEN, is_trusted=None, **change), labels=LABELS)  # type: ignore[arg-type]
 
 
 # --- held by others ---

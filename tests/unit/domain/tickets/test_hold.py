@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.tickets.hold import DONE, LONGEST, PREFIX, holder_name, holders, label_of, others
+from ralph.domain.tickets.hold import (
+    DONE,
+    LONGEST,
+    PREFIX,
+    holder_name,
+    holders,
+    is_held_by,
+    label_of,
+    others,
+)
 
 LONGEST_LABEL = 50
 
@@ -53,6 +62,19 @@ def test_oneself_is_no_other_and_all_others_are_seen(names: list[str], me: str) 
     labels = [label_of(name) for name in names]
     seen = {name.casefold() for name in others(labels, me)}
     assert seen == {name.casefold() for name in names if name} - {me.casefold(), "done"}
+
+
+@given(st.lists(st.text("aAbB:", max_size=5)), st.text("ab", min_size=1, max_size=3))
+def test_whose_name_is_there_holds_it(names: list[str], me: str) -> None:
+    labels = [label_of(name) for name in names]
+    assert is_held_by(me, labels) == (me.casefold() in {name.casefold() for name in names})
+
+
+@pytest.mark.parametrize(
+    "labels", [(), ("box-a1",), ("ralph",), (DONE,), ("ralph:box-a12",), ("xralph:box-a1",)]
+)
+def test_nothing_but_its_own_name_makes_a_machine_the_holder(labels: tuple[str, ...]) -> None:
+    assert not is_held_by("box-a1", labels)
 
 
 # --- several machines at once ---

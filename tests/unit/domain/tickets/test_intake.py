@@ -374,7 +374,46 @@ def test_whom_to_ask_about() -> None:
     before = {"7": known(ticket("7")), "9": known(ticket("9"))}
     assert named_blockers(tickets, before, cancelled=()) == ("8",)
     assert named_blockers(tickets, before, cancelled=["hello-9"]) == ("8", "9")
-    assert unlisted(tickets, {"1": known(ticket("1")), **before}, over=["hello-9"]) == ("7",)
+    mine = {"1": known(ticket("1")), **before}
+    assert unlisted(tickets, mine, over=["hello-9"], labels=("ralph",)) == ("7",)
+
+
+@pytest.mark.parametrize(
+    ("came_with", "listed", "is_asked"),
+    [
+        (("ralph",), ("ralph",), True),
+        (("bug",), ("ralph",), False),
+        (("ralph", "bug"), ("ralph",), False),
+        ((), ("ralph",), True),  # as an earlier version wrote it
+        ((), (), True),
+    ],
+)
+def test_a_list_says_nothing_of_tickets_that_came_with_another_label(
+    came_with: tuple[str, ...], listed: tuple[str, ...], is_asked: bool
+) -> None:
+    before = {"7": known(ticket("7"), labels=came_with)}
+    assert unlisted([], before, over=(), labels=listed) == (("7",) if is_asked else ())
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_one_whose_author_is_not_known_now_is_neither_taken_in_nor_cancelled(is_listed: bool) -> None:
+    """The tracker did not say: that is no word against the work that has begun."""
+    unsure = ticket("1", is_trusted=None, author="ann", text="", criteria=())
+    stranger = ticket("2", is_trusted=None, author="ann")
+    before = [known(ticket("1"))]
+    listed = [unsure, stranger] if is_listed else [stranger]
+    found = plan_intake(
+        see(*listed, before=before, begun=["hello-1"], gone={} if is_listed else {"1": unsure})
+    )
+    assert (found.new, found.changed, found.edited, found.gone) == ((), (), (), ())
+    assert reasons(found) == {"2": "it is not known whether ann may write there"}
+
+
+def test_one_whose_author_may_not_write_there_any_more_goes() -> None:
+    lost = ticket("1", is_trusted=False, author="ann")
+    (gone,) = plan_intake(see(lost, before=[known(ticket("1"))])).gone
+    assert "it was written by ann, who may not write there" in gone.reason
+    assert not gone.is_settled, "others that wait for it still do"
 
 
 # --- whatever there is ---
@@ -392,7 +431,7 @@ TICKETS = st.builds(
         [("ralph",), ("ralph",), ("Ralph", "ralph:me-1"), ("ralph", "ralph:b"), ("ralph", DONE), ()]
     ),
     is_open=st.sampled_from([True, True, True, False]),
-    is_trusted=st.sampled_from([True, True, True, False]),
+    is_trusted=st.sampled_from([True, True, True, False, None]),
 )
 
 
@@ -423,7 +462,7 @@ def sights(draw: st.DrawFn) -> Sight:
         statuses=statuses,
         begun=frozenset(begun),
         blockers={key: draw(now) for key in named_blockers(tickets, before, cancelled)},
-        gone={key: draw(now) for key in unlisted(tickets, before, over)},
+        gone={key: draw(now) for key in unlisted(tickets, before, over, ("ralph",))},
     )
 
 

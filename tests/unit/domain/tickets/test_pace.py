@@ -26,7 +26,7 @@ def test_ever_more_rarely_while_it_is_away(failures: int, after: float | None, s
 
 
 @given(st.floats(5.0, 1e6), st.text(max_size=40))
-def test_a_claim_is_made_again_between_one_and_two_looks_later(poll: float, holder: str) -> None:
+def test_a_ticket_is_asked_for_again_between_one_and_two_looks_later(poll: float, holder: str) -> None:
     assert poll <= until_next_try(poll, holder) <= 2 * poll
     assert until_next_try(poll, holder) == until_next_try(poll, holder)
 

@@ -190,7 +190,7 @@ def test_a_huge_ticket_takes_no_time() -> None:
     ],
 )
 def test_what_no_agent_is_told_is_no_change(more: dict[str, object]) -> None:
-    """Ralph's own labels above all: it would find its own claim to be an edit."""
+    """Ralph's own labels above all: it would find its own hold to be an edit."""
     assert fingerprint(replace(TICKET_7, **more)) == fingerprint(TICKET_7)  # type: ignore[arg-type]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,10 +22,21 @@ PULL = Landing(target="main", pull="https://forge.test/pull/7")
 MERGED = Landing(target="main", pull="https://forge.test/pull/7", is_merged=True)
 
 
+TICKET = KnownTicket(source="github:o/r", key="1", task_id="T-1", shown="#1")
+FILE = KnownTicket(source="TODO.md", key="a", task_id="T-1", shown="a", is_shared=False)
+
+
 def told(
-    status: TaskStatus, landing: Landing = HERE, *, close: str = "delivered", receipt: Receipt = RECEIPT
+    status: TaskStatus,
+    landing: Landing = HERE,
+    *,
+    known: KnownTicket = TICKET,
+    close: str = "delivered",
+    receipt: Receipt = RECEIPT,
+    is_edited: bool = False,
 ) -> Told:
-    return told_about(Task(id="T-1", title="Do it", status=status), receipt, landing, close=close)
+    task = Task(id="T-1", title="Do it", status=status)
+    return told_about(task, known, receipt, landing, close=close, is_edited=is_edited)
 
 
 @pytest.mark.parametrize("status", [TaskStatus.OPEN, TaskStatus.FAILED])
@@ -64,7 +77,7 @@ def test_done_work_is_finished_and_closed_as_the_settings_say(
         (
             TaskStatus.ACCEPTED,
             PULL,
-            "ralph: the work is proven and ready: https://forge.test/pull/7 can be merged into `main`.",
+            "ralph: the work is accepted and proven. Its pull request into `main` is https://forge.test/pull/7.",
         ),
         (
             TaskStatus.DONE,
@@ -97,6 +110,82 @@ def test_cancelled_work_frees_the_ticket_without_a_word() -> None:
     assert told(TaskStatus.CANCELLED) == Told(move=Move.FREE)
 
 
+@pytest.mark.parametrize(
+    ("status", "text", "move"),
+    [
+        (TaskStatus.OPEN, "ralph: the work was ready, but is worked on again.", None),
+        (TaskStatus.FAILED, "ralph: the work was ready, but its task has failed since.", None),
+        (TaskStatus.CANCELLED, "ralph: the work was ready, but its task was cancelled since.", Move.FREE),
+    ],
+)
+@pytest.mark.parametrize("landing", [HERE, PULL])
+def test_what_was_said_and_is_not_true_any_more_is_taken_back(
+    status: TaskStatus, text: str, move: Move | None, landing: Landing
+) -> None:
+    said = told(status, landing, known=replace(TICKET, is_said=True))
+    assert said == Told(text, move)
+    assert not said.is_good, "and is taken back once"
+
+
+def test_another_commit_is_another_word() -> None:
+    other = replace(RECEIPT, commit="d" * 40)
+    assert told(TaskStatus.ACCEPTED, PULL).digest != told(TaskStatus.ACCEPTED, PULL, receipt=other).digest
+
+
+# --- edited meanwhile, or nothing to change ---
+
+UNCHANGED = Landing(target="main", is_merged=True, is_unchanged=True)
+
+
+@pytest.mark.parametrize("close", ["delivered", "always", "never"])
+@pytest.mark.parametrize(
+    ("landing", "is_edited", "why"),
+    [
+        (MERGED, True, "it was edited meanwhile"),
+        (HERE, True, "it was edited meanwhile"),
+        (UNCHANGED, False, "nothing was changed for it"),
+    ],
+)
+def test_a_ticket_that_asks_for_something_else_now_is_a_person_s_to_close(
+    close: str, landing: Landing, is_edited: bool, why: str
+) -> None:
+    said = told(TaskStatus.DONE, landing, close=close, is_edited=is_edited)
+    assert said.move is Move.FINISH
+    assert said.words == f"told #1 that it is done; look at it, because {why}"
+    assert said.is_concern
+    assert ("The ticket was edited after the work had begun." in said.text) == is_edited
+
+
+def test_work_without_any_change_does_not_say_that_it_is_merged() -> None:
+    said = told(TaskStatus.DONE, UNCHANGED)
+    assert said.text.startswith("ralph: every role accepted this without any change.")
+
+
+@pytest.mark.parametrize(
+    ("landing", "is_edited", "move", "words"),
+    [
+        (HERE, False, Move.FINISH, "ticked a of TODO.md"),
+        (
+            HERE,
+            True,
+            None,
+            "a of TODO.md is not ticked, because its words were changed meanwhile: look at it",
+        ),
+        (
+            UNCHANGED,
+            False,
+            None,
+            "a of TODO.md is not ticked, because nothing was changed for it: look at it",
+        ),
+    ],
+)
+def test_a_box_is_ticked_only_for_what_was_proven_in_its_words(
+    landing: Landing, is_edited: bool, move: Move | None, words: str
+) -> None:
+    said = told(TaskStatus.DONE, landing, known=FILE, close="always", is_edited=is_edited)
+    assert (said.text, said.move, said.words, said.is_concern) == ("", move, words, move is None)
+
+
 def test_proof_that_there_was_none_is_said() -> None:
     assert "No command was run" in told(TaskStatus.DONE, receipt=Receipt(commit="c" * 40)).text
 
@@ -110,7 +199,7 @@ TOLD = st.builds(Told, TEXTS, st.sampled_from([None, *Move]))
 @given(TOLD, TOLD)
 def test_the_print_differs_exactly_if_anything_else_is_told(one: Told, other: Told) -> None:
     if "\ud800" not in one.text + other.text:
-        assert (one.digest == other.digest) == (one == other)
+        assert (one.digest == other.digest) == ((one.text, one.move) == (other.text, other.move))
     assert one.digest == Told(one.text, one.move).digest
 
 

@@ -275,7 +275,8 @@ def test_no_two_projects_share_a_name(places: list[str]) -> None:
         (over(RunState.FAILED), "resume r", True),
         (over(RunState.EXHAUSTED, iteration=10), "resume r -m 20", True),
         (over(RunState.EXHAUSTED, iteration=3), "", False),  # of another limit
-        (over(RunState.CANCELLED, profile="verified"), "work", True),
+        (over(RunState.CANCELLED, profile="verified"), "resume r", True),  # with its options
+        (over(RunState.EXHAUSTED, profile="verified"), "work", True),
         (over(RunState.CANCELLED, profile="draft"), "plan draft", False),  # it asks its user
     ],
 )

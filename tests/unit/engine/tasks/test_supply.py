@@ -14,6 +14,7 @@ from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.tasks.pipeline import NotMerged
+from ralph.domain.tasks.refusal import NotOurs
 from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.engine.loop import RunResult
 from ralph.engine.tasks.worker import ACCEPTED_AGAIN
@@ -49,11 +50,11 @@ class Tray:
         finally:
             self.log.append("ended")
 
-    async def take(self, task: Task) -> str:
+    async def take(self, task: Task) -> NotOurs | None:
         self.taken.append(task.id)
         await asyncio.sleep(0)
         answers = self.refusals.get(task.id)
-        return answers.pop(0) if answers else ""
+        return NotOurs(answers.pop(0), self.take_again if self.stays else None) if answers else None
 
     async def close(self) -> Sequence[str]:
         self.log.append("closed")
@@ -224,14 +225,14 @@ def test_one_that_is_not_asked_for_again_in_time_is_left_when_it_is_stopped() ->
     assert result.outcome is Outcome.CANCELLED
 
 
-def test_one_that_was_withdrawn_while_it_was_claimed_is_cancelled() -> None:
+def test_one_that_was_withdrawn_while_it_was_taken_is_cancelled() -> None:
     async def run() -> World:
         world = World(task("A"))
 
         class Withdrawing(Tray):
-            async def take(self, task: Task) -> str:
+            async def take(self, task: Task) -> NotOurs | None:
                 world.tasks.change(task.id, lambda now: cancel(now, "its ticket is closed"), at=0.0)
-                return "its ticket is closed"
+                return NotOurs("its ticket is closed")
 
         await world.work(supply=Withdrawing(world, stays=False))
         return world
@@ -243,15 +244,15 @@ def test_one_that_was_withdrawn_while_it_was_claimed_is_cancelled() -> None:
     assert world.runs.began == []
 
 
-def test_an_error_while_one_is_claimed_is_its_own() -> None:
+def test_an_error_while_one_is_taken_is_its_own() -> None:
     async def run() -> World:
         world = World(task("A"), task("B"))
 
         class Broken(Tray):
-            async def take(self, task: Task) -> str:
+            async def take(self, task: Task) -> NotOurs | None:
                 if task.id == "A":
                     raise StoreError("the record is locked")
-                return ""
+                return None
 
         await world.work(supply=Broken(world, stays=False))
         return world
@@ -261,7 +262,7 @@ def test_an_error_while_one_is_claimed_is_its_own() -> None:
     assert world.warnings == ["A: the record is locked"]
 
 
-def test_what_was_accepted_is_claimed_too() -> None:
+def test_what_was_accepted_is_asked_for_too() -> None:
     def arrange(tray: Tray) -> None:
         tray.stays = False
 

@@ -32,7 +32,7 @@ def machine(tmp_path: Path, source: MemorySource) -> Machine:
 
 async def have_done(process: Process, key: str = "1") -> None:
     await process.desk.begin()
-    assert await process.desk.take(process.task(key)) == ""
+    assert await process.desk.take(process.task(key)) is None
     process.put(key, TaskStatus.DONE)
 
 
@@ -234,7 +234,7 @@ def test_a_ticket_that_goes_is_said_and_its_label_is_freed(machine: Machine, sou
     async def scenario() -> None:
         with machine.start() as process:
             await process.desk.begin()
-            assert await process.desk.take(process.task("1")) == ""
+            assert await process.desk.take(process.task("1")) is None
             process.begin("1", "r1")
             source.close("1")
             await process.pass_time(3 * POLL)
@@ -351,7 +351,7 @@ def test_a_task_without_a_ticket_is_nobody_else_s(machine: Machine, source: Memo
             await process.desk.begin()
             process.database.execute("DELETE FROM tickets")
             source.asked.clear()
-            assert await process.desk.take(process.task("1")) == ""
+            assert await process.desk.take(process.task("1")) is None
             assert source.asked == []
 
     asyncio.run(scenario())
@@ -365,7 +365,7 @@ def test_tickets_of_one_s_own_are_not_claimed(tmp_path: Path) -> None:
         with Machine(tmp_path, source).start() as process:
             await process.desk.begin()
             source.asked.clear()
-            assert await process.desk.take(process.task("1")) == ""
+            assert await process.desk.take(process.task("1")) is None
             assert source.asked == []
 
     asyncio.run(scenario())
@@ -385,7 +385,7 @@ def test_a_claim_waits_for_a_tracker_that_is_away(
                 source.is_down = machine.clock.time < began + HOUR / 2
 
             source.before = come_back
-            assert await process.desk.take(process.task("1")) == ""
+            assert await process.desk.take(process.task("1")) is None
             assert source.labels("1") == {"ralph", OWN}
             assert process.warnings == ["#1 waits to be taken: the tracker cannot be reached"]
 

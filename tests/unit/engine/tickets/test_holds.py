@@ -1,4 +1,4 @@
-"""Claiming a ticket: one machine at most, whatever the order and whoever is killed; and no name is left behind."""
+"""Taking a ticket: one machine at most, whatever the order and whoever is killed; and no name is left behind."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_ticket_that_nobody_has_is_ours(machine: Machine, source: MemorySource
 @pytest.mark.parametrize(
     ("change", "why", "status"),
     [
-        (lambda source: source.label("1", "ralph:other"), "#1 is taken: other works on it", TaskStatus.OPEN),
+        (lambda source: source.label("1", "ralph:other"), "#1 is not ours now: other works on it", TaskStatus.OPEN),
         (lambda source: source.close("1"), "not wanted any more: it is closed", TaskStatus.CANCELLED),
         (lambda source: source.delete("1"), "it is not there any more", TaskStatus.CANCELLED),
         (lambda source: source.unlabel("1", "ralph"), "it has no label ralph", TaskStatus.CANCELLED),
@@ -87,7 +87,7 @@ def test_whoever_sees_another_name_beside_its_own_stands_back(machine: Machine, 
         with machine.start() as process:
             await know(process)
             source.before = lambda method, key: source.label("1", "ralph:other") if method == "move" else None
-            assert "was taken at the same moment: other works on it" in await take(process)
+            assert "#1 is not ours now: other works on it" in await take(process)
             assert source.labels("1") == {"ralph", "ralph:other"}
             assert not process.known("1").is_taken
 
@@ -130,13 +130,13 @@ class TurnSource(MemorySource):
 
 
 async def race(
-    order: Sequence[int], source: MemorySource, claims: Sequence[tuple[TicketHolds, Process]]
+    order: Sequence[int], source: MemorySource, takers: Sequence[tuple[TicketHolds, Process]]
 ) -> list[str]:
     """What each machine was told."""
-    ways = [TurnSource(source) for _ in claims]
+    ways = [TurnSource(source) for _ in takers]
     tasks = [
-        asyncio.create_task(claim.take(way, process.known("1")))
-        for (claim, process), way in zip(claims, ways, strict=True)
+        asyncio.create_task(holds.take(way, process.known("1")))
+        for (holds, process), way in zip(takers, ways, strict=True)
     ]
     for turn in order:
         ways[turn].has_moved.clear()
@@ -224,7 +224,7 @@ def test_whoever_is_killed_at_any_moment_has_it_afterwards_or_can_give_it_back(t
 
 @pytest.mark.parametrize("call", range(1, 4))
 @pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
-def test_a_claim_that_is_cut_off_is_made_again(
+def test_whoever_is_cut_off_while_taking_it_takes_it_again(
     machine: Machine, source: MemorySource, call: int, is_done: bool
 ) -> None:
     async def scenario() -> None:

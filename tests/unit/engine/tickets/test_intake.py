@@ -93,7 +93,7 @@ def test_an_edit_before_the_work_is_begun_gives_the_task_its_new_words(
     run(machine, scenario)
 
 
-def test_an_edit_while_the_task_waits_for_its_claim_gives_it_the_new_words(
+def test_an_edit_while_the_ticket_is_being_taken_gives_its_task_the_new_words(
     machine: Machine, source: MemorySource
 ) -> None:
     """This process holds it, but nobody has begun."""
@@ -112,7 +112,7 @@ def test_an_edit_while_the_task_waits_for_its_claim_gives_it_the_new_words(
 
 
 def test_what_is_noted_while_the_source_is_read_is_kept(machine: Machine, source: MemorySource) -> None:
-    """A ticket is claimed while another part of this process looks at it."""
+    """A ticket is taken while another part of this process looks at it."""
     source.add("First", READY)
 
     async def scenario(process: Process) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tests.delivery.memory_source import MemorySource
@@ -19,6 +20,7 @@ from ralph.adapters.storage.tickets import TicketStore
 from ralph.domain.delivery.receipt import Proof, Receipt
 from ralph.domain.loop.events import LoopEvent, Warned
 from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tickets.coverage import Imports, covers
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.told import Landing
 from ralph.engine.stop_token import StopToken
@@ -88,14 +90,14 @@ class MortalStore(TicketStore):
         super().withdraw(ticket, reason, is_settled=is_settled)
         self.fuse.burn()
 
-    def tell(self, ticket: KnownTicket, text: str) -> None:
+    def tell(self, ticket: KnownTicket) -> None:
         self.fuse.burn()
-        super().tell(ticket, text)
+        super().tell(ticket)
         self.fuse.burn()
 
-    def save(self, ticket: KnownTicket) -> None:
+    def save(self, ticket: KnownTicket, *, note: str = "") -> None:
         self.fuse.burn()
-        super().save(ticket)
+        super().save(ticket, note=note)
         self.fuse.burn()
 
 
@@ -117,6 +119,8 @@ class Machine:
         self.clock = FakeClock()
         self.fuse = Fuse()
         self.landing: Callable[[Task, KnownTicket], Landing] = land_here
+        self.receipt: Callable[[Task, KnownTicket], Receipt] = make_receipt
+        self.imports = Imports.TRACKERS
         self.close = "delivered"
 
     @contextmanager
@@ -146,10 +150,11 @@ class Process:
         self.write_back = WriteBack(
             memory=self.tickets,
             open_source=self._open,
-            receipt=make_receipt,
+            receipt=machine.receipt,
             landing=machine.landing,
             holder=machine.holder,
             close=machine.close,
+            publish=self.events.append,
         )
         self.desk = TicketDesk(
             memory=self.tickets,
@@ -163,6 +168,7 @@ class Process:
             poll=POLL,
             stays=stays,
             asks=asks,
+            covers=partial(covers, machine.imports),
         )
 
     def _open(self, name: str) -> Source:

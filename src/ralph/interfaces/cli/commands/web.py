@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -75,10 +76,15 @@ def command(
         key=tls_key,
         insecure_host=insecure_host,
     )
-    serve(chosen_projects(project_dir, roots, every=every), options, announce=_announce)
+    serve(
+        chosen_projects(project_dir, roots, every=every),
+        options,
+        announce=partial(_announce, read_only=read_only),
+    )
 
 
-def _announce(address: str) -> None:
+def _announce(address: str, *, read_only: bool) -> None:
     """The address alone on stdout, for scripts."""
-    print("Anyone with this link can watch and control your runs. Press Ctrl-C to stop.", file=sys.stderr)
+    may = "watch your runs" if read_only else "watch and control your runs"
+    print(f"Anyone with this link can {may}. Press Ctrl-C to stop.", file=sys.stderr)
     print(address, flush=True)

@@ -20,7 +20,6 @@ from ralph.interfaces.cli.options import (
     print_json,
     project_dir_option,
     setting_option,
-    sources_of,
 )
 from ralph.interfaces.cli.table import Cell, Column, table_lines
 
@@ -57,14 +56,14 @@ Examples:
 _source_options = (
     setting_option("tickets.label", "--label", metavar="LABEL", help="The label that tickets must have."),
     click.option(
-        "--limit", type=click.IntRange(min=1), metavar="N", help="At most N tickets.  [default: all]"
+        "--limit", type=click.IntRange(min=1), metavar="N", help="At most N new tickets.  [default: all]"
     ),
 )
 
 COLUMNS = (
-    Column("", 5, longest=9),
+    Column("", longest=9),
     Column("ticket", 2),
-    Column("task"),
+    Column("task", longest=40),
     Column("criteria", 3),
     Column("waits for", 4, rare=True),
     Column("title"),
@@ -112,7 +111,7 @@ def command(
     elif is_taken:
         print_folded(f"imported {_sum(found.intake)}; `ralph work` works on them")
     elif not dry_run:
-        print("there is nothing new to import")
+        print_folded(_nothing(found))
 
 
 @click.command("check", help=CHECK_HELP)
@@ -139,15 +138,25 @@ def check(source: str | None, limit: int | None, as_json: bool, project_dir: Pat
 
 def _project(project_dir: Path | None) -> tuple[Root, Any]:
     from ralph.config.root import find_root
+    from ralph.operations.trust import read_agreed
 
     root = find_root(Path.cwd(), project_dir)
-    return root, load_with(sources_of(root.state), given_settings()).settings
+    # What a repository says counts once its user has agreed to it: its label decides what comes in.
+    sources, _ = read_agreed(root)
+    return root, load_with(sources, given_settings()).settings
 
 
 def _name(source: str) -> str:
     from ralph.operations.tickets import name_source
 
     return name_source(source, Path.cwd())
+
+
+def _nothing(found: Found) -> str:
+    intake = found.intake
+    if found.label and not intake.unchanged and not intake.unready:
+        return f"no open ticket there has the label {clean_line(found.label)}: put it on those that ralph is to do"
+    return "there is nothing new to import"
 
 
 def _require_terminal() -> None:
@@ -250,4 +259,4 @@ def _report(problems: dict[str, str], small: str, *, as_json: bool) -> None:
     if small:
         print_folded(f"! {clean_line(small)}")
     if not problems:
-        print("everything is ready")
+        print("nothing is missing")
