@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from unicodedata import category
-
-from ralph.domain.text.safe_text import clean_line
+from ralph.domain.tickets.invisible import visible_line
 
 LONGEST_TITLE = 256
 LONGEST_UNTRUSTED = 80
@@ -12,10 +10,5 @@ LONGEST_UNTRUSTED = 80
 
 
 def visible_title(text: str, longest: int = LONGEST_TITLE) -> str:
-    whole = clean_line(text[: 4 * LONGEST_TITLE])
-    line = " ".join("".join(one for one in whole if not _is_hidden(one)).split())
+    line = visible_line(text[: 4 * LONGEST_TITLE])
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def _is_hidden(character: str) -> bool:
-    return category(character) == "Cf" or "\U000e0000" <= character <= "\U000e0fff"

@@ -13,9 +13,10 @@ from ralph.domain.text.reader import Problem
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.checklist_key import full_slug, is_dotted, is_spec_kit, slug_of, split_id
 from ralph.domain.tickets.checklist_order import Place, order_items
+from ralph.domain.tickets.invisible import drop_invisible, visible_line
 from ralph.domain.tickets.markdown_lines import Kind, Line, read_lines, width_of
 from ralph.domain.tickets.priority import priority_of
-from ralph.domain.tickets.ticket_text import read_text
+from ralph.domain.tickets.ticket_text import read_text, spell_unseen
 
 LARGEST_BYTES = 2_000_000
 MOST_ITEMS = 2_000
@@ -88,7 +89,7 @@ def read_checklist(data: bytes) -> Checklist:
 
 def read_items(text: str) -> Checklist:
     """The same, of a text."""
-    lines, _ = read_lines(_lines(text))
+    lines = read_lines(_lines(text))
     problems = [*_malformed(lines)]
     drafts = _Drafts()
     for line in lines:
@@ -124,9 +125,8 @@ def tick(text: str, line: int, key: str) -> str:
 
 def tick_all(text: str, lines: Mapping[str, int]) -> tuple[str, tuple[str, ...]]:
     """The same for several items, by key, and the keys of those that are not there."""
-    read, _ = read_lines(_lines(text))
     drafts = _Drafts()
-    for one in read:
+    for one in read_lines(_lines(text)):
         drafts.take(one)
     _give_keys(drafts.found, [])
     by_name: dict[str, list[_Draft]] = {}
@@ -205,6 +205,8 @@ class _Draft:
     title: str = ""
     tags: tuple[str, ...] = ()
     below: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    invisible: int = 0
     open_boxes: list[tuple[int, int]] = field(
         default_factory=list
     )  # line and place of each that lies further in
@@ -221,6 +223,7 @@ class _Draft:
                 return False
 
     def take(self, line: Line) -> None:
+        self.unseen += line.unseen
         if line.kind is Kind.TEXT and line.joins and not self.below:
             self.words.append(line.says)
         elif line.box:  # whether the user has ticked it meanwhile is no other text
@@ -263,7 +266,7 @@ class _Drafts:
         self.note = None
 
     def _take_heading(self, line: Line) -> None:
-        self.near = _Group(_shorten(clean_line(line.says)), self.phases)
+        self.near = _Group(_shorten(visible_line(line.says)), self.phases)
         if line.level <= PHASE:
             self.phases += 1
             self.near.phase = self.phases
@@ -282,6 +285,7 @@ class _Drafts:
             phase=self.phase,
             key=named.key,
             tags=named.tags,
+            unseen=list(line.unseen),
         )
         self.found.append(self.current)
 
@@ -296,7 +300,8 @@ def _indent(visible: str) -> int:
 def _give_keys(drafts: Sequence[_Draft], problems: list[Problem]) -> None:
     """An item is called by its id, or by its words; by its heading, too, if others would be called the same."""
     for draft in drafts:
-        draft.title = _shorten(clean_line(" ".join(" ".join(draft.words).split())))
+        words, draft.invisible = drop_invisible(clean_line(" ".join(draft.words)))
+        draft.title = _shorten(" ".join(words.split()))
     short = [(draft.key or slug_of(draft.title)).lower() for draft in drafts]
     count = Counter(short)
     taken: dict[str, _Draft] = {}
@@ -363,17 +368,17 @@ def _item(draft: _Draft, blockers: tuple[str, ...], group: _Group) -> Item:
         criteria=criteria or (draft.title,),
         has_own_check=bool(criteria) or _CHECKS_ITSELF.search(draft.title) is not None,
         group=group.title,
-        notes=tuple(_shorten(clean_line(" ".join(note))) for note in group.notes),
+        notes=tuple(_shorten(visible_line(" ".join(note))) for note in group.notes),
         blockers=blockers,
         priority=priority_of([priority[1]]) if priority else DEFAULT_PRIORITY,
         estimate=stated.estimate,
-        left_out=stated.left_out,
+        left_out=(*spell_unseen(draft.unseen, draft.invisible), *stated.left_out),
     )
 
 
 def _bullets(below: Sequence[str]) -> tuple[str, ...]:
     """Without boxes, the points below an item say when it is done."""
-    if not any(line.kind is Kind.ITEM for line in read_lines(below)[0]):
+    if not any(line.kind is Kind.ITEM for line in read_lines(below)):
         return ()
     points = read_text("\n".join(("# Done when", "", dedent("\n".join(below))))).criteria
     return tuple(point for point in points if not _POINTER.match(point))

@@ -7,9 +7,11 @@ below ``1.`` with two spaces), what they mean counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+
+from ralph.domain.tickets.hidden_markup import LABEL, Page, begins_html
 
 TAB = 4
 CODE_INDENT = 4
@@ -30,11 +32,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """``visible``: without HTML comments. ``says``: without the marks that make it what it is.
+    """``visible``: what people see of it; ``unseen``: what they do not. ``says``: without the marks that make it what it is.
 
     ``level``: of a heading, from 1; of an item, how many others it lies in; of a text, how many items. ``joins``: the
     paragraph before goes on. ``box``: what an item has between the brackets of its checkbox, empty without one, and
-    ``box_at``, where that is in the line as it was written. ``is_emptied``: there was nothing but a comment in it.
+    ``box_at``, where that is in the line as it was written. ``is_emptied``: there was nothing to be seen in it.
     """
 
     number: int
@@ -46,25 +48,27 @@ class Line:
     box: str = ""
     box_at: int = -1
     is_emptied: bool = False
+    unseen: tuple[str, ...] = ()
 
 
 _FENCE = re.compile(r"(`{3,})(?=[^`]*$)|(~{3,})")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+|$)")
 _ITEM = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+|$)")
 _BOX = re.compile(r"\[([ xX])\](?=[ \t]|$)")
-_BEFORE_BLOCK = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?")
-_HTML = re.compile(r"<(?:[/!?]|[A-Za-z])")
+_LABELLED = re.compile(
+    r"(?P<mark>(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}(?=[^`]*$)|~{3,})[ \t]*\S*)(?P<label>[ \t]+\S.*)"
+)
 _RAW_HTML = re.compile(r"<(?:(?:pre|script|style|textarea)(?![A-Za-z0-9-])|[?!])", re.IGNORECASE)
 _UNDERLINE = re.compile(r"(=+|-{2,})$")
 _RULE = re.compile(r"(?:\*[ \t]*){3,}$|(?:-[ \t]*){3,}$|(?:_[ \t]*){3,}$")
 
 
-def read_lines(lines: Sequence[str]) -> tuple[list[Line], int]:
-    """What each line is, in order, and how many HTML comments were left out. None of ``lines`` contains a newline."""
+def read_lines(lines: Sequence[str]) -> list[Line]:
+    """What each line is, in order. None of ``lines`` contains a newline."""
     reading = _Reading(lines)
     for number in range(len(lines)):
         reading.take(number)
-    return reading.found, reading.comments
+    return reading.found
 
 
 def width_of(indent: str) -> int:
@@ -92,77 +96,62 @@ class _Reading:
     """``items``: those that the current line lies in, each as the columns of its mark and of its words.
 
     ``is_certain``: nothing yet that browsers may see otherwise than we do. Only then a comment in code is shown to people
-    for certain; in doubt it is left out.
+    for certain; in doubt it is left out. ``unseen``: of the current line.
     """
 
     lines: Sequence[str]
     found: list[Line] = field(default_factory=list)
-    comments: int = 0
     items: list[tuple[int, int]] = field(default_factory=list)
     fence: _Fence | None = None
-    in_comment: bool = False
     in_html: bool = False
     is_certain: bool = True
-    closing: list[int] = field(init=False)
-    blank: list[int] = field(init=False)
+    unseen: tuple[str, ...] = ()
+    page: Page = field(init=False)
 
     def __post_init__(self) -> None:
-        self.closing = _places_of(self.lines, lambda line: "-->" in line)
-        self.blank = _places_of(self.lines, lambda line: not line.strip())
+        self.page = Page(self.lines)
 
     # --- what people see ---
 
     def take(self, number: int) -> None:
+        self.unseen = ()
+        self._take(number)
+        if self.unseen:
+            self.found[-1] = replace(self.found[-1], unseen=self.unseen)
+
+    def _take(self, number: int) -> None:
         line = self.lines[number]
         stripped = line.lstrip(" \t")
         indent = width_of(line[: len(line) - len(stripped)])
-        if self.fence and stripped and indent < self.fence.floor and not self.in_comment:
+        was_hidden = self.page.hides(number)
+        if self.fence and stripped and indent < self.fence.floor and not was_hidden:
             self.fence = None
         fence = self.fence
         if fence and fence.is_certain:
             self._add(number, Kind.CODE, line)
             self.fence = None if fence.is_closed_by(stripped, indent) else fence
             return
-        was_in_comment = self.in_comment
-        visible = self._without_comments(number)
+        if stripped and not was_hidden and self._is_certain_code(indent):
+            self._add(number, Kind.CODE, line)
+            return
+        if self.page.is_footnote(number):
+            self.is_certain = False  # what is indented below it is no code
+        visible, self.unseen = self.page.see(
+            number, is_html=self.in_html, is_sure=self.is_certain, is_fenced=fence is not None
+        )
         if fence:
             self._add(number, Kind.CODE, visible)
-            self.fence = None if fence.is_closed_by(stripped, indent) and not self.in_comment else fence
+            is_closed = fence.is_closed_by(stripped, indent) and not self.page.hides(number + 1)
+            self.fence = None if is_closed else fence
             return
-        self._tell(number, visible, is_commented=was_in_comment)
+        self._tell(number, self._without_label(visible), is_commented=was_hidden)
 
-    def _without_comments(self, number: int) -> str:
-        line = self.lines[number]
-        if not self.in_comment and "<!--" not in line:
-            return line
-        kept: list[str] = []
-        place = 0
-        while True:
-            if self.in_comment:
-                end = line.find("-->", place)
-                if end < 0:
-                    break
-                place, self.in_comment = end + 3, False
-            start = line.find("<!--", place)
-            end = line.find("-->", start + 2)
-            if start < 0 or (end < 0 and not self._goes_on(number, start)):
-                kept.append(line[place:])
-                break
-            kept.append(line[place:start])
-            self.comments += 1
-            self.in_comment = True
-            place = start + 2  # <!--> is a whole one
-            if end < 0:
-                break
-        return "".join(kept)
-
-    def _goes_on(self, number: int, start: int) -> bool:
-        """Whether what is not closed on its line is a comment: one that begins a block may contain blank lines."""
-        closing = self.closing[number + 1]
-        begin = _BEFORE_BLOCK.match(self.lines[number])
-        if begin and begin.end() == start:
-            return not self.fence or closing < len(self.lines)
-        return closing < self.blank[number + 1]
+    def _is_certain_code(self, indent: int) -> bool:
+        """Indented far, outside of any list, after a line that is blank for everyone."""
+        last = self.found[-1] if self.found else None
+        is_apart = last is None or last.kind is Kind.CODE or (last.kind is Kind.BLANK and not last.is_emptied)
+        is_plain = self.is_certain and not self.in_html and not self.items
+        return is_plain and is_apart and indent >= CODE_INDENT
 
     # --- what it is ---
 
@@ -274,9 +263,17 @@ class _Reading:
         self.fence = _Fence(found[0], min(floor, indent), self.is_certain)
         return True
 
+    def _without_label(self, visible: str) -> str:
+        """Behind the fence of code and the name of its language, people see nothing."""
+        found = _LABELLED.match(visible)
+        if not found:
+            return visible
+        self.unseen += (LABEL,)
+        return found["mark"]
+
     def _see_html(self, stripped: str) -> None:
         """In a block of HTML no fence begins until it ends, which is at a blank line or, of some, much later."""
-        if _HTML.match(stripped):
+        if begins_html(stripped):
             self.in_html = True
             if _RAW_HTML.match(stripped):
                 self.is_certain = False
@@ -286,11 +283,3 @@ def _heading(words: str) -> str:
     """Without the marks that may close it."""
     bare = words.rstrip("#")
     return bare.strip(" \t") if not bare or bare[-1] in " \t" else words.strip(" \t")
-
-
-def _places_of(lines: Sequence[str], is_one: Callable[[str], bool]) -> list[int]:
-    """For each line, and for the end: which is the next that is one, itself included; ``len(lines)``: none."""
-    places = [len(lines)] * (len(lines) + 2)
-    for number in range(len(lines) - 1, -1, -1):
-        places[number] = number if is_one(lines[number]) else places[number + 1]
-    return places

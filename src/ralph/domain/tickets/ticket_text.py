@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean
+from ralph.domain.tickets.invisible import drop_invisible
 from ralph.domain.tickets.markdown_lines import Kind, Line, read_lines
 
 LONGEST_TEXT = 20_000
@@ -31,7 +33,7 @@ class Stated:
 
 def read_text(text: str) -> Stated:
     """All that the body of a ticket says. Code, quotes and comments state nothing."""
-    lines, comments, invisible = _read(text)
+    lines, invisible = _read(text)
     statements = _Statements()
     for line in lines:
         statements.take(line)
@@ -40,7 +42,7 @@ def read_text(text: str) -> Stated:
     found = tuple(dict.fromkeys(filter(None, map(_one_line, statements.criteria))))
     criteria = tuple(_shorten(one) for one in found[:MOST_CRITERIA])
     blockers = tuple(dict.fromkeys(statements.blockers))
-    left_out = [*_unseen(comments, invisible), *_cut(is_cut, LONGEST_TEXT)]
+    left_out = [*spell_unseen(_unseen(lines), invisible), *_cut(is_cut, LONGEST_TEXT)]
     if criteria != found[:MOST_CRITERIA]:
         left_out.append(f"the end of each criterion of more than {LONGEST_CRITERION} characters")
     if len(found) > MOST_CRITERIA:
@@ -58,21 +60,17 @@ def read_text(text: str) -> Stated:
 
 def visible_text(text: str, longest: int = LONGEST_TEXT) -> tuple[str, tuple[str, ...]]:
     """What people see of a text, cleaned and cut, and what was left out of it."""
-    lines, comments, invisible = _read(text)
+    lines, invisible = _read(text)
     shown, is_cut = _shown(lines, longest)
-    return shown, (*_unseen(comments, invisible), *_cut(is_cut, longest))
+    return shown, (*spell_unseen(_unseen(lines), invisible), *_cut(is_cut, longest))
 
 
 # --- what people see ---
 
-# Tags and variation selectors can spell out whole sentences that only a machine reads; the others hide words from a search.
-_INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff\U000e0000-\U000e0fff]")
 
-
-def _read(text: str) -> tuple[list[Line], int, int]:
-    seen, invisible = _INVISIBLE.subn("", text.removeprefix("\ufeff"))
-    lines, comments = read_lines(clean(seen).split("\n"))
-    return lines, comments, invisible
+def _read(text: str) -> tuple[list[Line], int]:
+    seen, invisible = drop_invisible(clean(text.removeprefix("\ufeff")))
+    return read_lines(seen.split("\n")), invisible
 
 
 def _shown(lines: Iterable[Line], longest: int) -> tuple[str, bool]:
@@ -80,13 +78,14 @@ def _shown(lines: Iterable[Line], longest: int) -> tuple[str, bool]:
     return shown[:longest].rstrip(), len(shown) > longest
 
 
-def _unseen(comments: int, invisible: int) -> list[str]:
-    said = []
-    if comments:
-        said.append(f"{plural(comments, 'HTML comment')}, which people do not see")
-    if invisible:
-        said.append(f"{plural(invisible, 'invisible character')}")
-    return said
+def _unseen(lines: Iterable[Line]) -> list[str]:
+    return [what for line in lines for what in line.unseen]
+
+
+def spell_unseen(unseen: Iterable[str], invisible: int = 0) -> list[str]:
+    """What people do not see, each kind once. ``invisible``: how many characters of that kind."""
+    said = [f"{plural(count, what)}, which people do not see" for what, count in Counter(unseen).items()]
+    return [*said, plural(invisible, "invisible character")] if invisible else said
 
 
 def _cut(is_cut: bool, longest: int) -> list[str]:

@@ -51,7 +51,7 @@ class TicketHolds:
         if not (why := held or why_unsure(ticket) or (NOT_SHOWN if is_missing else "")):
             return ""
         # Two who leave their names there would wait for each other for ever.
-        if is_up or is_held_by(self.holder, ticket.labels):
+        if is_up or known.is_taken or is_held_by(self.holder, ticket.labels):
             await source.move(known.key, Move.FREE, holder=self.holder)
         self._save(known, is_taken=False)
         return f"{known.shown} is not ours now: {why}"

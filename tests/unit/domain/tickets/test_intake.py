@@ -409,6 +409,25 @@ def test_one_whose_author_is_not_known_now_is_neither_taken_in_nor_cancelled(is_
     assert reasons(found) == {"2": "it is not known whether ann may write there"}
 
 
+@pytest.mark.parametrize(
+    ("status", "is_said", "labels", "is_reopened"),
+    [
+        (TaskStatus.DONE, True, ("ralph",), True),
+        (TaskStatus.DONE, True, ("ralph", DONE), False),
+        (TaskStatus.DONE, False, ("ralph",), False),
+        (OPEN, True, ("ralph",), False),
+    ],
+)
+def test_one_that_was_done_and_is_wanted_again_is_said_to_be(
+    status: TaskStatus, is_said: bool, labels: tuple[str, ...], is_reopened: bool
+) -> None:
+    one = ticket("1", labels=labels)
+    found = plan_intake(see(one, before=[known(one, is_said=is_said)], statuses={"hello-1": status}))
+    told = "its task hello-1 is done: `ralph task followup hello-1` adds what is left, or give it another id"
+    assert reasons(found) == ({"1": told} if is_reopened else {})
+    assert (found.new, found.changed) == ((), ())
+
+
 def test_one_whose_author_may_not_write_there_any_more_goes() -> None:
     lost = ticket("1", is_trusted=False, author="ann")
     (gone,) = plan_intake(see(lost, before=[known(ticket("1"))])).gone

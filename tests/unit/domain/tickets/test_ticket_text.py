@@ -215,6 +215,109 @@ def test_it_is_said_what_was_left_out() -> None:
     assert read_text("a").left_out == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "shown", "told"),
+    [
+        # definitions of links
+        ("a\n\n[//]: # (SECRET)", "a", "1 unused link definition"),
+        ("a\n\n[//]: # (SECRET\nSECRET)\nb", "a\n\nb", "1 unused link definition"),
+        ("[comment]: <> (SECRET)\n[//]: <> 'SECRET'", "", "2 unused link definitions"),
+        ("> [//]: # (SECRET)", ">", "1 unused link definition"),
+        ("- [//]: # (SECRET)", "-", "1 unused link definition"),
+        ('[unused]: http://x "SECRET"', "", "1 unused link definition"),
+        ("[unused]:\n  http://x\n  'SECRET'\n\na", "a", "1 unused link definition"),
+        ('See [docs].\n\n[Docs]: http://x "SECRET"', "See [docs].\n\n[Docs]: http://x", "1 link title"),
+        ("See [the docs][1].\n\n[1]: http://x", "See [the docs][1].\n\n[1]: http://x", ""),
+        ("[x][SECRET WORDS]\n\n[SECRET WORDS]: http://x", "[x]", "2 unused link definitions"),
+        ("[docs]: <SECRET WORDS>\n\n[docs]", "[docs]", "1 unused link definition"),
+        ("a\n\n[^1]: SECRET\nSECRET\n\n    SECRET\n\nb", "a\n\n\nb", "1 unused footnote"),
+        ("a[^1]\n\n[^1]: note", "a[^1]\n\n[^1]: note", ""),
+        # links
+        ('[a](http://x "SECRET") b', "[a](http://x) b", "1 link title"),
+        ("[a](http://x 'SECRET') b", "[a](http://x) b", "1 link title"),
+        ("[a](http://x (SECRET)) b", "[a](http://x) b", "1 link title"),
+        ('[a](x(y)\\( "SECRET") b', "[a](x(y)\\() b", "1 link title"),
+        ('[a](<http://x> "SECRET `") `b`', "[a](<http://x>) `b`", "1 link title"),
+        ('[a](x\n"SECRET\nSECRET")\nb', "[a](x\n)\nb", "1 link title"),
+        ('> [a](x "SECRET\n> SECRET") b', "> [a](x\n) b", "1 link title"),
+        ("[a](<SECRET WORDS>) b", "[a](<>) b", "1 wordy link target"),
+        ('[a](x) "shown"', '[a](x) "shown"', ""),
+        ("[a](x) and (b)", "[a](x) and (b)", ""),
+        # images
+        ("![SECRET](http://x.png) b", "![](http://x.png) b", "1 image description"),
+        ('![a [SECRET] b](x "SECRET")', "![](x)", "1 image description|1 link title"),
+        ("![SECRET]\n\n[secret]: http://x", "![]\n\n[secret]: http://x", "1 image description"),
+        ("[![SECRET](a)](b)", "[![](a)](b)", "1 image description"),
+        ("Really![1]", "Really![1]", ""),
+        # HTML
+        ("a <b title='SECRET'>b</b>", "a <b>b</b>", "1 HTML attribute"),
+        ("a <b SECRET words>b</b>", "a <b>b</b>", "2 HTML attributes"),
+        ("a <b\ntitle='SECRET\nSECRET'>b</b>", "a <b>\nb</b>", "1 HTML attribute"),
+        (
+            '<img width="3" alt="SECRET" src="http://x.png">',
+            '<img width="3" src="http://x.png">',
+            "1 HTML attribute",
+        ),
+        ("<a href='http://x'>b</a>", "<a href='http://x'>b</a>", ""),
+        ("a <a href='SECRET words'>b</a>", "a <a>b</a>", "1 HTML attribute"),
+        ("<div>\n<b, SECRET words>b</b, SECRET>", "<div>\n<b,>b</b,>", "3 HTML attributes"),
+        ("<div title=SECRET\nSECRET\n\na", "<div>\n\na", "3 HTML attributes"),
+        ("a <span hidden>SECRET</span> b", "a  b", "1 hidden HTML element"),
+        ("<div HIDDEN>\n\nSECRET\n\n<div>\n</div>SECRET</div>\n\nb", "b", "1 hidden HTML element"),
+        ("<p style='color: red; display : none'>SECRET</p> b", " b", "1 hidden HTML element"),
+        ("<p style='visibility:hidden'>SECRET</p>b", "b", "1 hidden HTML element"),
+        ("a <div hidden>SECRET", "a", "1 hidden HTML element"),
+        ("<div hidden>\n\n```\n</div>\n```\n\nSECRET", "", "1 hidden HTML element"),
+        ("a <input hidden value='SECRET'> b", "a  b", "1 hidden HTML element"),
+        ("a <p style='opacity: 0.5'>b", "a <p>b", "1 HTML attribute"),
+        # what is no text
+        ("a <?SECRET?> b", "a  b", "1 HTML declaration"),
+        ("<?php\nSECRET\n\nSECRET ?>\nb", "b", "1 HTML declaration"),
+        ("a <![CDATA[SECRET]]> b", "a  b", "1 HTML declaration"),
+        ("<!DOCTYPE SECRET>\nb", "b", "1 HTML declaration"),
+        ("```python SECRET words\na\n```", "```python\na\n```", "1 code block label"),
+        ("- ``` SECRET words\n  a", "- ``` SECRET\n  a", "1 code block label"),
+        # code that may not be code
+        ("<div>\n`<?SECRET?>`", "<div>\n``", "1 HTML declaration"),
+        ("> a\n> `<!-- SECRET -->`", "> a\n> ``", "1 HTML comment"),
+        ("a `b\n` <!-- SECRET --> `", "a `b\n`  `", "1 HTML comment"),
+        ("\\`<!-- SECRET -->\\`", "\\`\\`", "1 HTML comment"),
+        ("<http://a`b> <!-- SECRET --> `", "<http://a`b>  `", "1 HTML comment"),
+        ("a[^1]\n\n[^1]: b\n\n    <!-- SECRET -->", "a[^1]\n\n[^1]: b", "1 HTML comment"),
+    ],
+)
+def test_what_people_do_not_see_reaches_nobody_and_is_told(text: str, shown: str, told: str) -> None:
+    found = read_text(text)
+
+    assert found.text == shown
+    assert found.left_out == tuple(f"{one}, which people do not see" for one in told.split("|") if one)
+    if " SECRET\n  a" not in shown:  # the name of a language
+        assert "SECRET" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- [ ] the page begins with `<!DOCTYPE html>`, and `<?php ?>` works",
+        "Use `<!-- more -->` and ``<a title=`x`>``.",
+        "```html\n<div hidden title='x'>\n[//]: # (x)\n```",
+        "Words.\n\n    <div hidden title='x'>\n    [//]: # (x)",
+        "A Map<String, Integer> with a < b and c > d, List<String> and <T>.",
+        "<Key, Value> pairs, as in <https://example.com/?a=b> or <me@example.com>.",
+        "- [ ] one\n- [x] two\n\n[INFO]: two words",
+        "1. a\n   ```js\n   <Foo bar={x} />\n   ```",
+        "See [a](b) (c) and [d][e], or [f].",
+        "<details>\n<summary>More</summary>\n\nhere\n\n</details>",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+    ],
+)
+def test_what_people_see_stays_as_it_is(text: str) -> None:
+    found = read_text(text)
+
+    assert found.text == text
+    assert found.left_out == ()
+
+
 def test_letters_that_only_machines_read_are_removed() -> None:
     secret = "".join(chr(0xE0000 + ord(one)) for one in "run this")
 
@@ -330,6 +433,7 @@ def test_everything_is_bounded_and_what_is_cut_is_said() -> None:
 
 MARKS = st.sampled_from(
     ["- [ ] ", "- ", "* [x]", "1. ", "  ", "    ", "\t", "> ", "```", "~~~", "<!--", "-->", "\n", "\n\n", "# ", "## Done when", "**",
+     "<b hidden>", "</b>", "<?", "?>", '[a](b "', '")', "[//]: # (", ")", "![", "](", "`", "<a title='", "'>", "[^1]: ",
      "Done when:", "Blocked by ", "#12", "ENG-4", "Estimate: 3", "---", "===", "\r\n", "\r", "\x1b[0m", "\u2028", "<pre>", "word"]
 )  # fmt: skip
 
@@ -361,7 +465,8 @@ def test_a_comment_of_its_own_never_adds_anything(before: str, inside: str) -> N
 HOSTILE = [
     "<!--", "<!-- -->", "-->", "- ", "* ", "- [ ] x\n", "1. ", "> ", "#", "`", "```\n", "~~~\n", "**", "\t", " ", "\n", " \n", "a.", "a/",
     "#1,", "<!--\n", "<!-- x\n\n", "Done when:\n", "Acceptance\n---\n- a\n", "- \n  - \n", "Blocked by #1\n", "Estimate: ", "\x1b[",
-    "\U000e0041", "(", "[", "_", "A-", "\r", "<pre>\n", "- [ ] a\n  b\n",
+    "\U000e0041", "\u200d", "\u2800", "👩\u200d", "](", '](u "', "](<", "![", "![a]", "[a]:", '[a]: b "\n', "[^a]:\n", "<a ", '<a b="', "<a\n",
+    "<div>\n<a", "<b hidden>", "<b hidden></b>", "<?", "<![CDATA[", "<!A", "a `b``", "` `` ", "\\", "> <!--", "<div>\n\"", "[a](", "(", "[", "_", "A-", "\r", "<pre>\n", "- [ ] a\n  b\n",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pytest
@@ -36,9 +36,8 @@ class Tray:
 
     world: World
     stays: bool = True
-    take_again: float = AGAIN
     look: Callable[[World], Awaitable[None]] = look_for_ever
-    refusals: dict[str, list[str]] = field(default_factory=dict)
+    refusals: dict[str, list[NotOurs]] = field(default_factory=dict)
     last_words: Sequence[str] = ()
     taken: list[str] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
@@ -54,7 +53,7 @@ class Tray:
         self.taken.append(task.id)
         await asyncio.sleep(0)
         answers = self.refusals.get(task.id)
-        return NotOurs(answers.pop(0), self.take_again if self.stays else None) if answers else None
+        return answers.pop(0) if answers else None
 
     async def close(self) -> Sequence[str]:
         self.log.append("closed")
@@ -175,14 +174,14 @@ def test_a_limit_that_is_reached_already_takes_nothing() -> None:
 def test_one_that_is_not_ours_waits_and_the_others_go_on() -> None:
     def arrange(tray: Tray) -> None:
         tray.stays = False
-        tray.refusals["A"] = ["#1 is taken: other works on it"]
+        tray.refusals["A"] = [NotOurs("#1 is not ours now: other works on it")]
 
     tray, result = work(task("A"), task("B"), task("C", "A"), arrange=arrange)
     world = tray.world
     assert world.branch.merged == ["B"]
     assert world.status("A") is TaskStatus.OPEN
     told = {one.task: (one.outcome, one.reason, one.is_begun) for one in world.reported}
-    assert told["A"] == (Outcome.WAITING, "#1 is taken: other works on it", False)
+    assert told["A"] == (Outcome.WAITING, "#1 is not ours now: other works on it", False)
     assert "A" not in world.trees.there, "no worktree was made for it"
     assert result.outcome is Outcome.WAITING
     assert world.warnings == []
@@ -192,7 +191,7 @@ def test_whoever_stays_asks_for_it_again() -> None:
     """Whoever had it may have stood back."""
 
     def arrange(tray: Tray) -> None:
-        tray.refusals["A"] = ["other works on it"] * 3
+        tray.refusals["A"] = [NotOurs("other works on it", AGAIN)] * 3
         stop_when(tray, lambda world: world.branch.merged == ["A"])
 
     tray, result = work(task("A"), arrange=arrange)
@@ -206,7 +205,7 @@ def test_whoever_stays_asks_for_it_again() -> None:
 
 def test_one_that_was_asked_for_by_name_is_asked_for_again_too() -> None:
     def arrange(tray: Tray) -> None:
-        tray.refusals["A"] = ["other works on it"]
+        tray.refusals["A"] = [NotOurs("other works on it", AGAIN)]
         stop_when(tray, lambda world: world.branch.merged == ["A"])
 
     tray, _ = work(task("A"), task("B"), wanted=("A",), arrange=arrange)
@@ -216,13 +215,62 @@ def test_one_that_was_asked_for_by_name_is_asked_for_again_too() -> None:
 
 def test_one_that_is_not_asked_for_again_in_time_is_left_when_it_is_stopped() -> None:
     def arrange(tray: Tray) -> None:
-        tray.take_again = 1e9
-        tray.refusals["A"] = ["other works on it"]
+        tray.refusals["A"] = [NotOurs("other works on it", 1e9)]
         stop_when(tray, lambda world: world.clock.time > 1_700_000_500)
 
     tray, result = work(task("A"), arrange=arrange)
     assert tray.taken == ["A"]
     assert result.outcome is Outcome.CANCELLED
+
+
+def test_whoever_cannot_be_asked_now_is_asked_again_and_the_others_go_on_meanwhile() -> None:
+    """Also where nobody stays: a tracker that is away for some minutes ends no work."""
+
+    def arrange(tray: Tray) -> None:
+        tray.stays = False
+        tray.refusals["A"] = [NotOurs("the tracker is away", AGAIN)] * 2
+
+    tray, result = work(task("A"), task("B"), task("C", "A"), arrange=arrange)
+    assert tray.taken == ["A", "B", "A", "A", "C"]
+    assert tray.world.branch.merged == ["B", "A", "C"]
+    assert result.outcome is Outcome.COMPLETED
+    assert result.state.seconds >= 2 * AGAIN
+    assert "C" not in [one.task for one in tray.world.reported[:2]]
+
+
+def test_whoever_is_given_up_is_left_and_the_end_says_why() -> None:
+    def arrange(tray: Tray) -> None:
+        tray.stays = False
+        tray.refusals["A"] = [NotOurs("the tracker is away", AGAIN), NotOurs("the tracker is away for good")]
+
+    tray, result = work(task("A"), arrange=arrange)
+    assert tray.taken == ["A", "A"]
+    assert result.outcome is Outcome.WAITING
+    assert "A: the tracker is away for good" in tray.world.end.concerns
+    assert tray.world.runs.began == []
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_limit_ends_the_wait_for_a_ticket(stays: bool) -> None:
+    def arrange(tray: Tray) -> None:
+        tray.stays = stays
+        tray.refusals["A"] = [NotOurs("the tracker is away", AGAIN)] * 1000
+
+    tray, result = work(task("A"), arrange=arrange, budget=Budget(seconds=600.0))
+    assert (result.outcome, result.reason) == (Outcome.EXHAUSTED, "time is over: 600 s")
+    assert result.state.seconds < 600.0 + AGAIN
+    assert tray.world.runs.began == []
+
+
+def test_a_stop_ends_the_wait_for_a_ticket() -> None:
+    def arrange(tray: Tray) -> None:
+        tray.stays = False
+        tray.refusals["A"] = [NotOurs("the tracker is away", AGAIN)] * 1000
+        stop_when(tray, lambda world: world.clock.time > 1_700_000_500)
+
+    tray, result = work(task("A"), arrange=arrange)
+    assert result.outcome is Outcome.CANCELLED
+    assert len(tray.taken) < 10
 
 
 def test_one_that_was_withdrawn_while_it_was_taken_is_cancelled() -> None:
@@ -336,3 +384,65 @@ def test_whoever_stays_looks_again_at_what_is_accepted_and_not_merged() -> None:
     assert tray.world.runs.began == ["A"], "its sessions are not paid twice"
     assert result.reason == "1 done"
     assert result.state.seconds >= 2 * ACCEPTED_AGAIN
+
+
+@pytest.mark.parametrize("wanted", [(), ("A",)])
+def test_accepted_work_that_its_user_removes_meanwhile_does_not_end_the_watch(
+    wanted: tuple[str, ...],
+) -> None:
+    """It waits for a person, and nobody works on it: so it may be removed."""
+
+    def arrange(tray: Tray) -> None:
+        tray.world.branch.answers["A"] = [NotMerged("your own changes are in the way")]
+
+        async def look(world: World) -> None:
+            await wait_until(lambda: any(one.task == "A" for one in world.reported))
+            await wait_until(lambda: "A" not in world.tasks.claimed)
+            del world.tasks.all["A"]
+            after = world.clock.time + 2 * ACCEPTED_AGAIN
+            await wait_until(lambda: world.clock.time > after)
+            world.tasks.all["B"] = task("B")
+            if not wanted:
+                await wait_until(lambda: world.branch.merged == ["B"])
+            world.control.request()
+
+        tray.look = look
+
+    tray, result = work(task("A"), wanted=wanted, arrange=arrange)
+    assert tray.world.branch.merged == ([] if wanted else ["B"])
+    assert result.outcome is Outcome.CANCELLED, "by the user's stop"
+    assert tray.log[-1] == "closed"
+
+
+def test_a_task_that_was_asked_for_by_name_and_removed_before_it_began_ends_nothing() -> None:
+    async def remove(world: World, one: Task) -> None:
+        del world.tasks.all["B"]
+
+    async def run() -> World:
+        world = World(task("A"), task("B"), scripts={"A": remove})
+        await world.work("A", "B")
+        return world
+
+    world = asyncio.run(run())
+    assert world.branch.merged == ["A"]
+    assert world.end.outcome is Outcome.COMPLETED
+
+
+def test_a_task_begins_with_the_words_that_it_got_while_it_was_taken() -> None:
+    seen: list[str] = []
+
+    async def see(world: World, one: Task) -> None:
+        seen.append(one.title)
+
+    async def run() -> None:
+        world = World(task("A"), scripts={"A": see})
+
+        class Renaming(Tray):
+            async def take(self, task: Task) -> NotOurs | None:
+                world.tasks.change(task.id, lambda now: replace(now, title="Do it well"), at=0.0)
+                return None
+
+        await world.work(supply=Renaming(world, stays=False))
+
+    asyncio.run(run())
+    assert seen == ["Do it well"]

@@ -65,7 +65,9 @@ class Tasks:
         return [task for task in self.all.values() if task.status is status]
 
     def claim(self, task_id: str, *, run_id: str, at: float) -> bool:
-        task = self.get(task_id)
+        task = self.find(task_id)
+        if task is None:  # its user has removed it
+            return False
         if task_id in self.others or task.status not in (TaskStatus.OPEN, TaskStatus.ACCEPTED):
             return False
         if any(self.get(name).status is not TaskStatus.DONE for name in task.dependencies):

@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 from tests.delivery.memory_source import MemorySource
 
-from ralph.domain.tasks.task import TaskStatus
+from ralph.domain.tasks.refusal import NotOurs
+from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.domain.tickets.coverage import TOO_LATE, Imports
 from ralph.domain.tickets.hold import DONE
+from ralph.domain.tickets.pace import until_next_try
+from ralph.engine.tickets import desk as desk_module
 from ralph.engine.tickets.desk import LONGEST_WAIT
+from ralph.engine.tickets.no_desk import NoDesk
 from ralph.errors import ServiceAway, ServiceRefused, StoreError
 
-from .ticket_world import OWN, POLL, READY, Machine, Process, wait_until
+from .ticket_world import HOLDER, OWN, POLL, READY, Machine, Process, wait_until
 
 HOUR = 3600.0
 
@@ -225,7 +230,8 @@ def test_every_edit_during_the_work_is_said(machine: Machine, source: MemorySour
                 await process.pass_time(5 * POLL)
             assert len(process.warnings) == 2
             assert "judged as before" in process.warnings[0]
-            assert [request for _, request, _ in process.asked()] == ["steer", "steer"]
+            assert process.asked() == [], "the next prompt says it: no run is asked for anything"
+            assert "> - [ ] it is green" in process.known("1").note
 
     asyncio.run(scenario())
 
@@ -342,7 +348,7 @@ def test_a_tracker_that_refuses_ends_it_before_anything_is_begun(
     asyncio.run(scenario())
 
 
-# --- claiming ---
+# --- taking ---
 
 
 def test_a_task_without_a_ticket_is_nobody_else_s(machine: Machine, source: MemorySource) -> None:
@@ -357,7 +363,7 @@ def test_a_task_without_a_ticket_is_nobody_else_s(machine: Machine, source: Memo
     asyncio.run(scenario())
 
 
-def test_tickets_of_one_s_own_are_not_claimed(tmp_path: Path) -> None:
+def test_tickets_of_one_s_own_are_read_but_get_no_name(tmp_path: Path) -> None:
     source = MemorySource(name="TODO.md", is_shared=False)
     source.add("First", READY)
 
@@ -366,65 +372,278 @@ def test_tickets_of_one_s_own_are_not_claimed(tmp_path: Path) -> None:
             await process.desk.begin()
             source.asked.clear()
             assert await process.desk.take(process.task("1")) is None
+            assert source.asked == [("read", "1")]
+
+    asyncio.run(scenario())
+
+
+def test_what_was_accepted_is_ours_without_a_question(machine: Machine, source: MemorySource) -> None:
+    """Whoever merged its pull request may have closed the ticket, and the tracker may be away."""
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await process.desk.begin()
+            process.put("1", TaskStatus.ACCEPTED)
+            source.close("1")
+            source.asked.clear()
+            source.is_down = True
+            assert await process.desk.take(process.task("1")) is None
             assert source.asked == []
 
     asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("stays", [True, False])
-def test_a_claim_waits_for_a_tracker_that_is_away(
+def test_a_tracker_that_is_away_keeps_nobody_waiting(
+    machine: Machine, source: MemorySource, stays: bool
+) -> None:
+    """Others may be worked on meanwhile: the answer says when to ask again."""
+
+    async def scenario() -> None:
+        with machine.start(stays=stays) as process:
+            await process.desk.begin()
+            source.is_down = True
+            waits = []
+            for _ in range(4):
+                refused = await process.desk.take(process.task("1"))
+                assert refused is not None
+                assert refused.reason == "#1 waits to be taken: the tracker cannot be reached"
+                assert refused.again is not None
+                waits.append(refused.again)
+                machine.clock.time += refused.again
+            assert waits == sorted(set(waits)), "ever more rarely"
+            assert machine.clock.slept == []
+            assert process.warnings == ["#1 waits to be taken: the tracker cannot be reached"]
+            source.is_down = False
+            assert await process.desk.take(process.task("1")) is None
+            assert source.labels("1") == {"ralph", OWN}
+            source.is_down = True
+            refused = await process.desk.take(process.task("1"))
+            assert refused is not None
+            assert refused.again == waits[0], "another outage is another wait"
+
+    asyncio.run(scenario())
+
+
+def test_a_tracker_that_asks_for_patience_is_not_asked_for_a_ticket_before(
+    machine: Machine, source: MemorySource
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await process.desk.begin()
+            source.fail("read", ServiceAway("it limits requests", after=1000.0))
+            assert await process.desk.take(process.task("1")) == NotOurs(
+                "#1 waits to be taken: it limits requests", 1000.0
+            )
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_ticket_is_given_up_after_an_hour_unless_ralph_stays(
     machine: Machine, source: MemorySource, stays: bool
 ) -> None:
     async def scenario() -> None:
         with machine.start(stays=stays) as process:
             await process.desk.begin()
-            began = machine.clock.time
             source.is_down = True
-
-            def come_back(method: str, key: str) -> None:
-                source.is_down = machine.clock.time < began + HOUR / 2
-
-            source.before = come_back
-            assert await process.desk.take(process.task("1")) is None
-            assert source.labels("1") == {"ralph", OWN}
-            assert process.warnings == ["#1 waits to be taken: the tracker cannot be reached"]
-
-    asyncio.run(scenario())
-
-
-def test_a_claim_is_given_up_after_an_hour_unless_ralph_stays(machine: Machine, source: MemorySource) -> None:
-    async def scenario() -> None:
-        with machine.start() as process:
-            await process.desk.begin()
-            source.is_down = True
-            told = await process.desk.take(process.task("1"))
-            assert told == "#1 could not be taken: the tracker cannot be reached"
-            assert LONGEST_WAIT <= sum(machine.clock.slept) < 2 * LONGEST_WAIT
+            assert await process.desk.take(process.task("1")) is not None
+            machine.clock.time += LONGEST_WAIT + 1
+            refused = await process.desk.take(process.task("1"))
+            assert refused is not None
+            assert (refused.again is not None) == stays
+            assert ("could not be taken" in refused.reason) != stays
             assert process.task("1").status is TaskStatus.OPEN
 
     asyncio.run(scenario())
 
 
-def test_a_stop_ends_the_wait_for_a_claim(machine: Machine, source: MemorySource) -> None:
+def test_no_name_is_put_up_after_a_stop(machine: Machine, source: MemorySource) -> None:
     async def scenario() -> None:
         with machine.start(stays=True) as process:
             await process.desk.begin()
-            source.is_down = True
-            taking = asyncio.create_task(process.desk.take(process.task("1")))
-            await wait_until(lambda: machine.clock.slept)
+            source.asked.clear()
             process.control.request()
-            assert "could not be taken" in await taking
+            assert await process.desk.take(process.task("1")) == NotOurs(
+                "stopped before its ticket #1 was taken"
+            )
+            assert source.asked == []
 
     asyncio.run(scenario())
 
 
-def test_a_claim_that_is_refused_is_no_error(machine: Machine, source: MemorySource) -> None:
+def test_one_that_the_tracker_refuses_is_no_error(machine: Machine, source: MemorySource) -> None:
     async def scenario() -> None:
         with machine.start() as process:
             await process.desk.begin()
             source.is_forbidden = True
-            told = await process.desk.take(process.task("1"))
-            assert told == "#1 could not be taken: the tracker does not permit it"
+            assert await process.desk.take(process.task("1")) == NotOurs(
+                "#1 could not be taken: the tracker does not permit it"
+            )
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_one_that_another_machine_has_is_asked_for_again_only_by_whoever_stays(
+    machine: Machine, source: MemorySource, stays: bool
+) -> None:
+    async def scenario() -> None:
+        with machine.start(stays=stays) as process:
+            await process.desk.begin()
+            source.label("1", "ralph:other")
+            refused = await process.desk.take(process.task("1"))
+            assert refused is not None
+            assert refused.reason.startswith("#1 is not ours now: other works on it")
+            assert refused.again == (until_next_try(POLL, HOLDER) if stays else None)
+
+    asyncio.run(scenario())
+
+
+def test_two_machines_that_stood_back_for_each_other_come_back_at_different_times(
+    tmp_path: Path, source: MemorySource
+) -> None:
+    async def scenario() -> None:
+        one, other = (Machine(tmp_path / name, source, holder=name) for name in ("box-a1", "box-b2"))
+        with one.start(stays=True) as here, other.start(stays=True) as there:
+            await here.desk.begin()
+            await there.desk.begin()
+            source.label("1", "ralph:third")
+            refused = [await process.desk.take(process.task("1")) for process in (here, there)]
+            waits = {one.again for one in refused if one is not None and one.again is not None}
+            assert len(waits) == 2
+            assert all(POLL <= wait <= 2 * POLL for wait in waits)
+
+    asyncio.run(scenario())
+
+
+# --- with the words that it has now ---
+
+
+def test_a_task_is_begun_with_the_words_that_its_ticket_has_now(
+    machine: Machine, source: MemorySource
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await process.desk.begin()
+            source.edit("owner1", "1", "- [ ] it is blue")
+            assert await process.desk.take(process.task("1")) is None
+            assert process.task("1").acceptance_criteria == ("it is blue",)
+            assert process.known("1").is_taken
+            await process.desk.begin()
+            assert process.known("1").note == "", "nobody need be told of it"
+
+    asyncio.run(scenario())
+
+
+def test_one_that_was_begun_before_is_told_of_an_edit_between_two_runs(
+    machine: Machine, source: MemorySource
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await process.desk.begin()
+            assert await process.desk.take(process.task("1")) is None
+            process.begin("1")
+        source.edit("owner1", "1", "- [ ] it is blue")
+        with machine.start(takes_in=False) as process:
+            assert await process.desk.take(process.task("1")) is None
+            assert process.task("1").acceptance_criteria == ("it is there",)
+            assert "> - [ ] it is blue" in process.known("1").note
+            assert await process.desk.take(process.task("1")) is None
+            assert process.notes_of("1") == ["#1 was edited after the work had begun"], "once"
+
+    asyncio.run(scenario())
+
+
+def test_one_that_says_nothing_any_more_to_judge_by_is_not_begun_and_is_left_to_others(
+    machine: Machine, source: MemorySource
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await process.desk.begin()
+            source.edit("owner1", "1", "Do what you think is best.")
+            refused = await process.desk.take(process.task("1"))
+            assert refused is not None
+            assert refused.reason.startswith("its ticket #1 was edited, and nothing in it can be checked")
+            assert process.task("1").status is TaskStatus.OPEN
+            assert source.labels("1") == {"ralph"}, "no name is left there"
+            assert not process.known("1").is_taken
+            source.edit("owner1", "1", READY)
+            assert await process.desk.take(process.task("1")) is None
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+@pytest.mark.parametrize("how", ["close", "delete"])
+def test_one_that_went_before_it_was_begun_is_cancelled(tmp_path: Path, is_shared: bool, how: str) -> None:
+    source = MemorySource(is_shared=is_shared)
+    source.add("First", READY)
+
+    async def scenario() -> None:
+        with Machine(tmp_path, source).start() as process:
+            await process.desk.begin()
+            getattr(source, how)("1")
+            refused = await process.desk.take(process.task("1"))
+            assert refused is not None
+            assert refused.again is None
+            assert process.task("1").status is TaskStatus.CANCELLED
+            assert process.task("1").reason == refused.reason
+
+    asyncio.run(scenario())
+
+
+# --- what the run is prepared for ---
+
+
+@pytest.mark.parametrize(
+    ("imports", "is_shared", "is_ours"),
+    [
+        (Imports.NONE, True, False),
+        (Imports.FILES, True, False),
+        (Imports.TRACKERS, True, True),
+        (Imports.NONE, False, False),
+        (Imports.FILES, False, True),
+        (Imports.TRACKERS, False, True),
+    ],
+)
+@pytest.mark.parametrize("status", [TaskStatus.OPEN, TaskStatus.ACCEPTED])
+def test_a_ticket_that_the_run_is_not_prepared_for_is_not_begun(
+    tmp_path: Path, imports: Imports, is_shared: bool, is_ours: bool, status: TaskStatus
+) -> None:
+    """Its sandbox and its tokens were decided before: roles of accepted work may have to work on it again."""
+    source = MemorySource(is_shared=is_shared)
+    source.add("First", READY)
+    machine = Machine(tmp_path, source)
+    machine.imports = imports
+
+    async def scenario() -> None:
+        with machine.start(stays=True) as process:
+            await process.desk.begin()
+            process.put("1", status)
+            source.asked.clear()
+            refused = await process.desk.take(process.task("1"))
+            if is_ours:
+                assert refused is None
+                return
+            assert refused == NotOurs(f"its ticket #1 {TOO_LATE}")
+            assert source.asked == [], "no name is put up"
+            assert process.task("1").status is status
+
+    asyncio.run(scenario())
+
+
+def test_a_run_without_tickets_begins_none_that_comes(machine: Machine, source: MemorySource) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            none = NoDesk(process.tickets)
+            await none.look_after()
+            await process.desk.begin()
+            process.tasks.add([Task(id="plain", title="Plain")], at=1.0)
+            source.asked.clear()
+            assert await none.take(process.tasks.get("plain")) is None
+            assert await none.take(process.task("1")) == NotOurs(f"its ticket #1 {TOO_LATE}")
+            assert (await none.close(), none.stays, source.asked) == ((), False, [])
 
     asyncio.run(scenario())
 
@@ -499,14 +718,72 @@ def test_a_look_that_is_under_way_at_the_end_is_finished(machine: Machine) -> No
     asyncio.run(scenario())
 
 
-def test_two_machines_that_stood_back_for_each_other_come_back_at_different_times(
-    tmp_path: Path, source: MemorySource
-) -> None:
+def test_a_look_under_way_at_a_stop_takes_nothing_more_in(machine: Machine, source: MemorySource) -> None:
     async def scenario() -> None:
-        one, other = (Machine(tmp_path / name, source, holder=name) for name in ("box-a1", "box-b2"))
-        with one.start() as here, other.start() as there:
-            waits = {process.desk.take_again for process in (here, there)}
-            assert len(waits) == 2
-            assert all(POLL <= wait <= 2 * POLL for wait in waits)
+        with machine.start(stays=True) as process:
+            await process.desk.begin()
+            source.add("Second", READY)
+
+            def stop(method: str, key: str) -> None:
+                if method == "tickets":
+                    process.control.request()
+
+            source.before = stop
+            await process.pass_time()
+            assert process.tasks.ids() == ["memory-1"]
+            assert process.control.stopping
+
+    asyncio.run(scenario())
+
+
+def test_whoever_must_stop_at_once_does_not_wait_for_a_look(machine: Machine) -> None:
+    async def scenario() -> None:
+        slow = SlowSource()
+        slow.add("First", READY)
+        machine.source = slow
+        with machine.start() as process:
+            await have_done(process)
+            looking = asyncio.create_task(process.desk.look_after())
+            await slow.is_saying.wait()
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+            process.control.request(now=True)
+            async with asyncio.timeout(10):
+                assert await process.desk.close() == ()
+            assert len(asyncio.all_tasks()) == 1, "nothing is left that could write to the record"
+            assert process.tickets.untold(), "and the next process tells it"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("is_under_way", [True, False])
+def test_last_words_have_their_time(
+    machine: Machine, is_under_way: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tracker that never answers holds up the end no longer than that, and is told by the next process."""
+    monkeypatch.setattr(desk_module, "LAST_WORDS", 0.05)
+
+    async def scenario() -> None:
+        slow = SlowSource()
+        slow.add("First", READY)
+        machine.source = slow
+        with machine.start() as process:
+            await have_done(process)
+            if is_under_way:
+                looking = asyncio.create_task(process.desk.look_after())
+                await slow.is_saying.wait()
+                looking.cancel()
+                await asyncio.gather(looking, return_exceptions=True)
+            async with asyncio.timeout(10):
+                (concern,) = await process.desk.close()
+            assert concern == (
+                "1 ticket could not be told what became of the work: the tracker is too slow;"
+                " the next `ralph work` tells them"
+            )
+            assert len(asyncio.all_tasks()) == 1
+        slow.may_go_on.set()
+        with machine.start() as process:
+            assert await process.desk.close() == ()
+            assert len(slow.comments("1")) == 1
 
     asyncio.run(scenario())

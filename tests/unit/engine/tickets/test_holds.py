@@ -13,11 +13,11 @@ from tests.delivery.memory_source import MemorySource
 from ralph.domain.tasks.task import TaskStatus
 from ralph.domain.tickets.hold import DONE
 from ralph.domain.tickets.ticket import Move, Ticket
-from ralph.engine.tickets.holds import TicketHolds
+from ralph.engine.tickets.holds import NOT_SHOWN, TicketHolds
 from ralph.engine.tickets.intake import take_in
 from ralph.errors import ServiceAway
 
-from .ticket_world import OWN, READY, Fuse, Killed, Machine, Process
+from .ticket_world import HOLDER, OWN, READY, Fuse, Killed, Machine, Process
 
 STEPS = 4
 """A machine reads, puts up its name, reads again, and stands back."""
@@ -59,7 +59,11 @@ def test_a_ticket_that_nobody_has_is_ours(machine: Machine, source: MemorySource
 @pytest.mark.parametrize(
     ("change", "why", "status"),
     [
-        (lambda source: source.label("1", "ralph:other"), "#1 is not ours now: other works on it", TaskStatus.OPEN),
+        (
+            lambda source: source.label("1", "ralph:other"),
+            "#1 is not ours now: other works on it",
+            TaskStatus.OPEN,
+        ),
         (lambda source: source.close("1"), "not wanted any more: it is closed", TaskStatus.CANCELLED),
         (lambda source: source.delete("1"), "it is not there any more", TaskStatus.CANCELLED),
         (lambda source: source.unlabel("1", "ralph"), "it has no label ralph", TaskStatus.CANCELLED),
@@ -94,6 +98,98 @@ def test_whoever_sees_another_name_beside_its_own_stands_back(machine: Machine, 
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(
+    ("change", "why", "status"),
+    [
+        (lambda source: source.close("1"), "it is closed", TaskStatus.CANCELLED),
+        (lambda source: source.delete("1"), "it is not there any more", TaskStatus.CANCELLED),
+        (lambda source: source.unlabel("1", "ralph"), "it has no label ralph", TaskStatus.CANCELLED),
+        (lambda source: source.label("1", DONE), "it is done", TaskStatus.CANCELLED),
+        (lambda source: source.unlabel("1", OWN), NOT_SHOWN, TaskStatus.OPEN),
+    ],
+)
+def test_one_that_changed_right_after_the_name_was_put_up_is_not_begun(
+    machine: Machine, source: MemorySource, change: object, why: str, status: TaskStatus
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await know(process)
+            assert callable(change)
+            has_moved = False
+
+            def interfere(method: str, key: str) -> None:
+                nonlocal has_moved
+                if method == "move" and not has_moved:
+                    has_moved = True
+                    change(source)
+
+            source.after = interfere
+            assert why in await take(process)
+            assert process.task("1").status is status
+            source.after = lambda method, key: None
+            assert await process.write_back.run() == []
+            assert "1" not in source.issues or OWN not in source.labels("1"), "no name is left there"
+            assert process.tickets.untold() == []
+
+    asyncio.run(scenario())
+
+
+def test_a_name_that_may_be_there_is_taken_down_although_the_tracker_does_not_show_it_yet(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        source = LaggingSource(lag=1)
+        source.add("First", READY)
+        with Machine(tmp_path, source).start() as process:
+            await know(process)
+            process.tickets.save(replace(process.known("1"), is_taken=True))
+            source.begin("ralph", "ralph:other")
+            await source.move("1", Move.TAKE, holder=HOLDER)
+            assert "other works on it" in await take(process)
+            assert source.labels("1") == {"ralph", "ralph:other"}
+            assert not process.known("1").is_taken
+
+    asyncio.run(scenario())
+
+
+class UnsureSource(MemorySource):
+    """Cannot say now who may write there."""
+
+    is_unsure = True
+
+    async def read(self, key: str) -> Ticket | None:
+        found = await super().read(key)
+        return replace(found, is_trusted=None) if found is not None and self.is_unsure else found
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_one_whose_author_is_not_known_now_is_not_begun_and_not_cancelled(
+    tmp_path: Path, is_late: bool
+) -> None:
+    """``is_late``: it is not known any more when the name is there."""
+
+    async def scenario() -> None:
+        source = UnsureSource()
+        source.add("First", READY)
+        with Machine(tmp_path, source).start() as process:
+            await know(process)
+            if is_late:
+                source.is_unsure = False
+
+                def lose_sight(method: str, key: str) -> None:
+                    source.is_unsure = source.is_unsure or method == "move"
+
+                source.after = lose_sight
+            assert "#1 is not ours now: it is not known whether owner1 may write there" in await take(process)
+            assert process.task("1").status is TaskStatus.OPEN
+            assert source.labels("1") == {"ralph"}
+            assert not process.known("1").is_taken
+            source.after, source.is_unsure = lambda method, key: None, False
+            assert await take(process) == ""
+
+    asyncio.run(scenario())
+
+
 # --- two machines, in every order ---
 
 
@@ -107,22 +203,45 @@ def orders(left: Sequence[int]) -> Iterator[tuple[int, ...]]:
             yield from ((machine, *more) for more in orders(rest))
 
 
+class LaggingSource(MemorySource):
+    """What is read is so many writes behind."""
+
+    def __init__(self, lag: int = 0) -> None:
+        super().__init__()
+        self.lag = lag
+        self.past: list[list[str]] = []
+
+    def begin(self, *labels: str) -> None:
+        self.issues["1"].labels = list(labels)
+        self.past = [list(labels)]
+
+    async def read(self, key: str) -> Ticket | None:
+        found = await super().read(key)
+        seen = self.past[max(0, len(self.past) - 1 - self.lag)] if self.past else None
+        return found if found is None or seen is None else replace(found, labels=tuple(seen))
+
+    async def move(self, key: str, to: Move, *, holder: str) -> None:
+        await super().move(key, to, holder=holder)
+        self.past.append(list(self.issues[key].labels))
+
+
 class TurnSource(MemorySource):
     """One machine's way to a source that others use, too: each request waits for its turn."""
 
-    def __init__(self, shared: MemorySource) -> None:
+    def __init__(self, shared: LaggingSource) -> None:
         super().__init__()
         self.issues = shared.issues
+        self.shared = shared
         self.turns = asyncio.Semaphore(0)
         self.has_moved = asyncio.Event()
 
     async def read(self, key: str) -> Ticket | None:
         await self._turn()
-        return await super().read(key)
+        return await self.shared.read(key)
 
     async def move(self, key: str, to: Move, *, holder: str) -> None:
         await self._turn()
-        await super().move(key, to, holder=holder)
+        await self.shared.move(key, to, holder=holder)
 
     async def _turn(self) -> None:
         await self.turns.acquire()
@@ -130,7 +249,7 @@ class TurnSource(MemorySource):
 
 
 async def race(
-    order: Sequence[int], source: MemorySource, takers: Sequence[tuple[TicketHolds, Process]]
+    order: Sequence[int], source: LaggingSource, takers: Sequence[tuple[TicketHolds, Process]]
 ) -> list[str]:
     """What each machine was told."""
     ways = [TurnSource(source) for _ in takers]
@@ -148,13 +267,14 @@ async def race(
     return list(await asyncio.gather(*tasks))
 
 
+@pytest.mark.parametrize("lag", [0, 1, 2])
 @pytest.mark.parametrize("resumed", ["", "box-a"])
-def test_of_two_machines_at_most_one_begins_in_any_order(
-    tmp_path: Path, source: MemorySource, resumed: str
-) -> None:
-    """``resumed``: one of them had the ticket before, and was killed."""
+def test_of_two_machines_at_most_one_begins_in_any_order(tmp_path: Path, resumed: str, lag: int) -> None:
+    """``resumed``: one of them had the ticket before, and was killed. ``lag``: how far behind the tracker's answers are."""
 
     async def scenario() -> None:
+        source = LaggingSource(lag)
+        source.add("First", READY)
         one, other = (Machine(tmp_path / name, source, holder=name) for name in ("box-a", "box-b"))
         with one.start() as here, other.start() as there:
             await know(here)
@@ -162,7 +282,7 @@ def test_of_two_machines_at_most_one_begins_in_any_order(
             fresh = [process.known("1") for process in (here, there)]
             outcomes = set()
             for order in orders([STEPS, STEPS]):
-                source.issues["1"].labels = ["ralph", *([f"ralph:{resumed}"] if resumed else [])]
+                source.begin("ralph", *([f"ralph:{resumed}"] if resumed else []))
                 for process, known in zip((here, there), fresh, strict=True):
                     process.tickets.save(replace(known, is_taken=process.machine.holder == resumed))
                 told = await race(order, source, [(here.holds, here), (there.holds, there)])
@@ -171,7 +291,12 @@ def test_of_two_machines_at_most_one_begins_in_any_order(
                 assert source.labels("1") - {"ralph"} == {f"ralph:{name}" for name in winners}, order
                 assert [process.known("1").is_taken for process in (here, there)] == [not why for why in told]
                 outcomes.add(tuple(winners))
-            assert outcomes == ({("box-a",)} if resumed else {("box-a",), ("box-b",), ()})
+            if resumed:
+                assert outcomes == {("box-a",)}
+            elif not lag:
+                assert outcomes == {("box-a",), ("box-b",), ()}
+            else:
+                assert () in outcomes, "whoever cannot see its own name stands back"
 
     asyncio.run(scenario())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,9 @@ from tests.delivery.memory_source import MemorySource
 
 from ralph.domain.tasks.task import TaskStatus
 from ralph.domain.tickets.hold import DONE
+from ralph.domain.tickets.ticket import Ticket
 from ralph.engine.tickets.intake import MOST_ASKED, TicketIntake, take_in
+from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceAway, UsageError
 
 from .ticket_world import HOLDER, LABELS, READY, Machine, Process
@@ -138,15 +140,18 @@ def test_an_edit_during_the_work_is_told_and_changes_nothing_that_it_is_judged_b
         await look(process)
         await look(process)
         assert process.task("1").acceptance_criteria == ("it is there",)
-        ((run_id, request, text),) = process.asked()
-        assert (run_id, request) == ("r1", "steer")
-        assert "still judged by the acceptance criteria of this task" in text
-        assert all(line.startswith(">") for line in text.splitlines() if "blue" in line or "evil" in line)
+        note = process.known("1").note
+        assert "still judged by the acceptance criteria of this task" in note
+        assert all(line.startswith(">") for line in note.splitlines() if "blue" in line or "evil" in line)
         assert process.notes_of("1") == ["#1 was edited after the work had begun"]
+        assert process.asked() == [], "no run is asked for anything: every next prompt has it"
 
         source.edit("owner1", "1", READY)
         await look(process)
-        assert len(process.asked()) == 2, "whoever was told of an edit is told that it was taken back"
+        assert len(process.notes_of("1")) == 2
+        assert "> Please." in process.known("1").note, (
+            "whoever was told of an edit is told that it was taken back"
+        )
 
     run(machine, scenario)
 
@@ -160,11 +165,17 @@ def test_an_edit_between_two_sessions_is_noted(machine: Machine, source: MemoryS
         process.begin("1")
         source.edit("owner1", "1", "- [ ] it is blue")
         await look(process)
-        assert process.asked() == []
         assert len(process.notes_of("1")) == 1
         assert process.task("1").acceptance_criteria == ("it is there",)
 
     run(machine, scenario)
+    kept: list[str] = []
+
+    async def read(process: Process) -> None:
+        kept.append(process.known("1").note)
+
+    run(machine, read)
+    assert "> - [ ] it is blue" in kept[0], "a later process has it too"
 
 
 @pytest.mark.parametrize("how", ["closed", "deleted", "without its label", "done elsewhere"])
@@ -345,6 +356,57 @@ def test_more_blockers_than_can_be_asked_about_keep_their_ticket_out(
         assert sum(method == "read" for method, _ in source.asked) == MOST_ASKED
 
     run(machine, scenario)
+
+
+def test_each_that_is_missed_is_asked_about_sooner_or_later_and_only_so_many_at_once(
+    machine: Machine, source: MemorySource
+) -> None:
+    """Their label is gone from the list, but not from them: a tracker's list may be behind."""
+    keys = [source.add(f"Ticket {number}", READY) for number in range(2 * MOST_ASKED + 50)]
+
+    async def scenario(process: Process) -> None:
+        await look(process)
+        unlist(source, keys)
+        intake = process.intake
+        seen: list[list[str]] = []
+        for _ in range(6):
+            source.asked.clear()
+            take_in(process.tickets, await intake.look())
+            seen.append([key for method, key in source.asked if method == "read"])
+        assert all(len(asked) == len(set(asked)) == MOST_ASKED for asked in seen)
+        assert {key for asked in seen[:3] for key in asked} == set(keys)
+        asked_for = [sum(key in asked for asked in seen) for key in keys]
+        assert max(asked_for) - min(asked_for) <= 1, "nobody comes twice before everyone came once"
+
+    run(machine, scenario)
+
+
+def test_whichever_is_gone_is_found_to_be(machine: Machine, source: MemorySource) -> None:
+    keys = [source.add(f"Ticket {number}", READY) for number in range(2 * MOST_ASKED + 1)]
+
+    async def scenario(process: Process) -> None:
+        await look(process)
+        unlist(source, keys)
+        for key in keys:
+            source.close(key)
+        for left in (MOST_ASKED + 1, 1, 0):
+            take_in(process.tickets, await process.intake.look())
+            assert len(process.tasks.in_status(OPEN)) == left
+
+    run(machine, scenario)
+
+
+def unlist(source: MemorySource, keys: list[str]) -> None:
+    """They are read as they were, but are in no list."""
+    hidden = set(keys)
+    listed = source.tickets
+
+    async def tickets(wanted: Wanted) -> AsyncIterator[Ticket]:
+        async for one in listed(wanted):
+            if one.key not in hidden:
+                yield one
+
+    source.tickets = tickets  # type: ignore[method-assign]
 
 
 def test_a_ticket_whose_task_was_removed_comes_again(machine: Machine, source: MemorySource) -> None:

@@ -70,7 +70,9 @@ def test_another_label_takes_away_nothing_that_came_with_the_first(
 
     async def scenario(process: Process) -> None:
         take_in(process.tickets, await replace(process.intake, labels=("bug",)).look())
+        source.asked.clear()
         take_in(process.tickets, await replace(process.intake, labels=("ralph",)).look())
+        assert ("read", "1") not in source.asked, "the list was not to have it"
         assert [task.status for task in process.tasks.list()] == [TaskStatus.OPEN, TaskStatus.OPEN]
         assert await process.desk.take(process.tasks.list()[0]) is None
 

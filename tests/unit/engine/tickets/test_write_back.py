@@ -12,11 +12,12 @@ from tests.delivery.memory_source import MemorySource
 from ralph.domain.delivery.receipt import Proof
 from ralph.domain.tasks.task import TaskStatus
 from ralph.domain.tickets.hold import DONE
+from ralph.domain.tickets.ticket import Ticket
 from ralph.domain.tickets.told import Landing
 from ralph.engine.tickets.write_back import MOST_REFUSED
 from ralph.errors import ServiceAway, ServiceRefused
 
-from .ticket_world import OWN, READY, Fuse, Killed, Machine, Process
+from .ticket_world import OWN, READY, Fuse, Killed, Machine, Process, make_receipt
 
 PULL = "https://forge.test/pull/7"
 
@@ -88,7 +89,8 @@ def test_a_pull_request_is_told_when_it_is_ready_and_again_when_it_is_merged(
             await take_all(process)
             process.put("1", TaskStatus.ACCEPTED)
             await process.write_back.run()
-            assert source.comments("1")[0].startswith(f"ralph: the work is proven and ready: {PULL}")
+            assert source.comments("1")[0].startswith("ralph: the work is accepted and proven.")
+            assert PULL in source.comments("1")[0]
             assert source.labels("1") == {"ralph", OWN}, "it is still ours"
             assert process.known("1").is_taken
             process.put("1", TaskStatus.DONE)
@@ -101,19 +103,185 @@ def test_a_pull_request_is_told_when_it_is_ready_and_again_when_it_is_merged(
     asyncio.run(scenario())
 
 
-def test_work_that_came_back_from_its_pull_request_is_told_again_when_it_is_accepted_again(
-    machine: Machine, source: MemorySource
+def deliver(machine: Machine) -> None:
+    machine.landing = lambda task, known: Landing("main", PULL, is_merged=task.status is TaskStatus.DONE)
+    machine.receipt = lambda task, known: replace(make_receipt(task, known), commit=task.accepted_commit)
+
+
+def accept(process: Process, key: str, commit: str) -> None:
+    process.tasks.change(
+        f"memory-{key}",
+        lambda now: replace(now, status=TaskStatus.ACCEPTED, accepted_commit=commit),
+        at=1.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "is_held"),
+    [
+        (TaskStatus.OPEN, "ralph: the work was ready, but is worked on again.", True),
+        (TaskStatus.FAILED, "ralph: the work was ready, but its task has failed since.", True),
+        (TaskStatus.CANCELLED, "ralph: the work was ready, but its task was cancelled since.", False),
+    ],
+)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_was_said_and_is_not_true_any_more_is_taken_back(
+    machine: Machine, source: MemorySource, status: TaskStatus, words: str, is_held: bool, restarts: bool
 ) -> None:
-    """What is told is the same: the comment says it already."""
-    machine.landing = lambda task, known: Landing("main", PULL, is_merged=False)
+    """``restarts``: whoever sent it back was killed, and the next process takes the ticket before it tells anything."""
+    deliver(machine)
 
     async def scenario() -> None:
         with machine.start() as process:
             await take_all(process)
-            for status in (TaskStatus.ACCEPTED, TaskStatus.OPEN, TaskStatus.ACCEPTED):
-                process.put("1", status)
+            accept(process, "1", "c" * 40)
+            assert await process.write_back.run() == []
+            process.put("1", TaskStatus.OPEN)
+        with machine.start(takes_in=False) as process:
+            if restarts:
+                assert await process.desk.take(process.task("1")) is None
+            process.put("1", status)
+            assert await process.write_back.run() == []
+            assert source.comments("1") == [words]
+            assert (OWN in source.labels("1")) == is_held
+            source.asked.clear()
+            before = process.database.total_changes
+            assert await process.write_back.run() == []
+            assert (source.asked, process.database.total_changes) == ([], before), "once"
+            accept(process, "1", "d" * 40)
+            assert await process.write_back.run() == []
+            (comment,) = source.comments("1")
+            assert "d" * 12 in comment
+
+    asyncio.run(scenario())
+
+
+def test_work_that_was_accepted_again_with_another_commit_is_told_again(
+    machine: Machine, source: MemorySource
+) -> None:
+    """Nobody looked while it was open in between."""
+    deliver(machine)
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            accept(process, "1", "c" * 40)
+            await process.write_back.run()
+            source.asked.clear()
+            accept(process, "1", "c" * 40)
+            await process.write_back.run()
+            assert writes(source) == [], "the comment says it already"
+            accept(process, "1", "d" * 40)
+            await process.write_back.run()
+            assert writes(source) == [("say", "1")]
+            (comment,) = source.comments("1")
+            assert "d" * 12 in comment
+            assert "c" * 12 not in comment
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("edit", ["", "before it is told", "before, and taken back"])
+def test_nothing_is_written_while_nothing_changes(machine: Machine, source: MemorySource, edit: str) -> None:
+    """Accepted work may wait for days, and is looked at every minute."""
+    deliver(machine)
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            if edit == "before, and taken back":
+                process.tickets.tell(replace(process.known("1"), noted="another", note="It was edited."))
+            accept(process, "1", "c" * 40)
+            process.put("2", TaskStatus.ACCEPTED)
+            if edit == "before it is told":
+                source.edit("owner1", "1", "- [ ] it is blue")
+            assert await process.write_back.run() == []
+            assert ("was edited after the work had begun" in source.comments("1")[0]) == (
+                edit == "before it is told"
+            )
+            source.asked.clear()
+            before, events = process.database.total_changes, list(process.events)
+            for _ in range(3):
                 assert await process.write_back.run() == []
-            assert len(source.comments("1")) == 1
+            assert writes(source) == []
+            assert process.database.total_changes == before
+            assert process.events == events
+
+    asyncio.run(scenario())
+
+
+def test_a_ticket_that_went_while_its_pull_request_waits_is_said_once(
+    machine: Machine, source: MemorySource
+) -> None:
+    deliver(machine)
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            source.delete("1")
+            accept(process, "1", "c" * 40)
+            for _ in range(3):
+                assert await process.write_back.run() == []
+            said = [event for event in process.events if "is not there any more" in repr(event)]
+            assert len(said) == 1
+            assert len(process.notes_of("1")) == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_done_work_whose_ticket_was_edited_meanwhile_is_left_to_a_person(
+    tmp_path: Path, is_shared: bool
+) -> None:
+    source = MemorySource(is_shared=is_shared)
+    source.add("First", READY)
+    machine = Machine(tmp_path, source)
+    machine.close = "always"
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            process.put("1", TaskStatus.DONE)
+            source.edit("owner1", "1", "- [ ] it is blue")
+            assert await process.write_back.run() == []
+            assert source.is_open("1")
+            assert source.labels("1") == ({"ralph", DONE} if is_shared else {"ralph"})
+            (warning,) = process.warnings
+            assert warning.startswith("memory-1: ")
+            assert "look at it" in warning
+            assert process.notes_of("1") == [warning.removeprefix("memory-1: ")]
+            assert process.tickets.untold() == []
+
+    asyncio.run(scenario())
+
+
+class UnsureSource(MemorySource):
+    """Cannot say who may write there, and so has no words of theirs."""
+
+    async def read(self, key: str) -> Ticket | None:
+        found = await super().read(key)
+        return None if found is None else replace(found, is_trusted=None, text="", criteria=())
+
+
+def test_a_tracker_that_cannot_say_whose_words_count_does_not_say_that_they_were_edited(
+    tmp_path: Path,
+) -> None:
+    known = MemorySource()
+    known.add("First", READY)
+    machine = Machine(tmp_path, known)
+    machine.close = "always"
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            process.put("1", TaskStatus.DONE)
+        unsure = UnsureSource()
+        unsure.issues = known.issues
+        machine.source = unsure
+        with machine.start(takes_in=False) as process:
+            assert await process.write_back.run() == []
+            assert not known.is_open("1")
+            assert "edited" not in known.comments("1")[0]
 
     asyncio.run(scenario())
 
@@ -215,7 +383,7 @@ def test_a_source_that_refuses_everything_is_not_asked_for_ever(tmp_path: Path) 
             source.asked.clear()
             (problem,) = await process.write_back.run()
             assert problem.hint
-            assert sum(method == "say" for method, _ in source.asked) == MOST_REFUSED
+            assert len({key for _, key in source.asked}) == MOST_REFUSED
 
     asyncio.run(scenario())
 
