@@ -186,7 +186,9 @@ async def open_desk(kit: Kit, tasks: TaskStore, *, source: str, stays: bool, bas
     desk = TicketDesk(
         memory=memory,
         open_source=opened,
-        intake=TicketIntake(source=opened(source), memory=memory, labels=labels, holder=holder)
+        intake=TicketIntake(
+            source=opened(source), memory=memory, labels=labels, holder=holder, is_patient=True
+        )
         if source
         else None,
         holds=TicketHolds(memory, labels, holder),

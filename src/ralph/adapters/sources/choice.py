@@ -48,7 +48,7 @@ def require_source(name: str, root: Path) -> None:
     if is_tracker(name):
         return
     prefix, colon, _ = name.partition(":")
-    if not (root / name).exists():
+    if not _is_there(root / name):
         known = ", ".join(f"{kind.prefix}:" for kind in TRACKERS)
         is_prefix = bool(colon) and prefix.isalnum()
         what = f"there is no kind of source {prefix}:" if is_prefix else f"{name} does not exist"
@@ -68,6 +68,14 @@ def open_source(name: str, around: Surroundings, root: Path, *, is_named: bool) 
     from ralph.adapters.sources.markdown import open_markdown
 
     return open_markdown(root / name, root)
+
+
+def _is_there(path: Path) -> bool:
+    """A name that no file can have names none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _tracker_of(name: str) -> Kind | None:

@@ -16,7 +16,7 @@ from ralph.adapters.storage.tasks import TaskStore
 from ralph.adapters.storage.ticket_sources import SOURCES
 from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.history import TaskEvent
-from ralph.domain.tasks.task import Task, TaskStatus, cancel, redefine
+from ralph.domain.tasks.task import Task, TaskStatus, cancel, redefine, reopen
 from ralph.domain.tickets.known import KnownTicket
 from ralph.engine.tickets.ports import Standing
 from ralph.errors import StoreError
@@ -104,11 +104,19 @@ class TicketStore:
                 self._tasks.change(dependent, lambda now: _without(now, name), at=at)
                 told = f"waits no longer for {name}: nobody will do {ticket.shown} any more"
                 self._tasks.note(dependent, TaskEvent(TICKET, told, at))
+        self.save(replace(self.of_task(name) or ticket, is_withdrawn=True))
         # Asked again in the same transaction: it may have been accepted just now.
         is_open = TaskStatus.OPEN
         self._tasks.change(name, lambda now: cancel(now, reason) if now.status is is_open else now, at=at)
         if claim is not None and claim.run_id:
             Controls(self._database, self._path, claim.run_id).ask(Ask.STOP_NOW, at=at)
+
+    def restore(self, ticket: KnownTicket) -> None:
+        self._tasks.change(ticket.task_id, lambda now: reopen(now, now.stage), at=self._now())
+        now = self.of_task(ticket.task_id) or ticket
+        self.save(
+            replace(now, is_withdrawn=False, settled="", told=""), note=f"{ticket.shown} is wanted again"
+        )
 
     def tell(self, ticket: KnownTicket) -> None:
         self._note(ticket, f"{ticket.shown} was edited after the work had begun")

@@ -32,7 +32,11 @@ _TAG = re.compile(rf"<(?P<name>[A-Za-z][A-Za-z0-9-]*)(?P<attributes>(?:{_ATTRIBU
 _LOOSE_TAG = re.compile(
     rf"<(?P<name>/?[A-Za-z][^\s/>]*)(?P<attributes>(?:[^>\"']+|{_QUOTED}|[\"'])*)(?P<end>>|\Z)"
 )
-_ANY_TAG = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][^\s/>]*)")
+# A plain tag; or something without a name, in which a tag would be none.
+_IN_ELEMENT = re.compile(
+    rf"(?<!\\)<(?:(?P<closing>/)(?=[A-Za-z][A-Za-z0-9-]*\s*>))?(?P<name>[A-Za-z][A-Za-z0-9-]*)(?:{_ATTRIBUTE})*\s*/?>"
+    rf"|`|~~~|\\<|<[A-Za-z/!?]"
+)
 _AUTOLINK = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>")
 _ONE_ATTRIBUTE = re.compile(
     rf"(?P<name>[^\s\"'=<>/]+)(?:\s*=\s*(?P<value>{_QUOTED}|[^\s\"'=<>`]+))?|(?P<odd>[\"'=<])"
@@ -64,6 +68,7 @@ _FOOTNOTE = re.compile(r"\[(?P<label>\^[^\s\[\]]{1,200})\]:")
 _TITLE = re.compile(rf"\s[\s>]*(?:{_TITLED})[\s>]*(?=\))", re.DOTALL)
 _ANGLE = re.compile(r"[\s>]*<(?P<target>[^<>\n]*)>")
 _CLOSED = re.compile(rf"(?:\s[\s>]*(?:{_TITLED}))?[\s>]*\)", re.DOTALL)
+_ANGLED = re.compile(rf"[\s>]*<[^<>\n]*>(?:\s[\s>]*(?:{_TITLED}))?[\s>]*\)", re.DOTALL)
 _ALT = re.compile(rf"!\[(?P<alt>(?:{_INNER}|\[{_INNER}*\])*)\]", re.DOTALL)
 _ESCAPED = re.compile(r"\\.")
 _LONGEST_TARGET = 2_000
@@ -78,6 +83,11 @@ _MARK_IN_CODE = re.compile(r"<!--")
 _ANY_MARK = re.compile(r"[<`\[\]]")
 _TICKS = re.compile(r"`+")
 _SPACE = re.compile(r"\s")
+_BLANK = re.compile(r"\s*\Z")
+# Whatever begins another block for certain, whatever this one is in.
+_INTERRUPTS = re.compile(
+    r"\s*\Z|[ ]{0,3}(?:\#{1,6}(?:[ \t]|\Z)|[-*+][ \t]+\S|1[.)][ \t]+\S|`{3,}[^`]*\Z|~{3,}|(?:-[ \t]*){3,}\Z|(?:\*[ \t]*){3,}\Z)"
+)
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t|\s*\Z")
 
 
@@ -116,10 +126,14 @@ class Page:
         self._lines = lines
         self._text = "\n".join(lines)
         self._starts = _starts_of(lines)
-        self._ends = _ends_of(lines)
+        self._blanks = _ends_of(lines, _BLANK)
+        self._ends = _ends_of(lines, _INTERRUPTS)
         self._hidden_until = 0
         self._doubtful_until = 0  # a line: before it, code may begin where it seems to end
-        self._next_ones: dict[str, int] = {}
+        self._known: dict[str, tuple[int, int]] = {}  # from where something was searched for, and where it is
+        self._lone_ticks: dict[
+            int, int
+        ] = {}  # of each length: the end of the last line without another such run
         self._labels: _Labels | None = None
 
     def hides(self, number: int) -> bool:
@@ -138,13 +152,13 @@ class Page:
         if not self.hides(number) and not _ANY_MARK.search(words):
             return words, ()
         before = self._before(number)
-        is_html = is_html or begins_html(words[before - start :])
+        is_html = is_html or self.hides(number) or begins_html(words[before - start :])
         line = _Line(
             number=number,
             start=start,
             end=start + len(words),
             block=_end_of(_BLOCK, self._text, start, start + len(words)),
-            limit=self._starts[self._ends[number]] - 1,
+            limit=self._starts[(self._blanks if is_html else self._ends)[number]] - 1,
             is_html=is_html,
             is_sure=is_sure and not is_html and ">" not in words[: before - start],
             is_fenced=is_fenced,
@@ -169,6 +183,7 @@ class Page:
         while place < line.end and (found := marks.search(self._text, place, line.end)):
             kept.append(self._text[place : found.start()])
             cut = self._cut_at(found[0], found.start(), line) or _Cut(found.end(), found[0])
+            cut = self._extend(found.start(), cut)
             kept.append(cut.shown)
             unseen += cut.unseen
             place = cut.until
@@ -190,6 +205,15 @@ class Page:
             case _:
                 return None  # behind a backslash
 
+    def _extend(self, at: int, cut: _Cut) -> _Cut:
+        """If it is not what we take it for, something in it may hide what follows."""
+        if not cut.unseen or COMMENT in cut.unseen or ELEMENT in cut.unseen:
+            return cut
+        for tag in _LOOSE_TAG.finditer(self._text, at + 1, min(cut.until, len(self._text))):
+            if any(map(_is_hiding, _ONE_ATTRIBUTE.finditer(tag["attributes"]))):
+                return _Cut(max(cut.until, self._end_of_element(tag)), cut.shown, (*cut.unseen, ELEMENT))
+        return cut
+
     # --- code ---
 
     def _pass_code(self, ticks: str, at: int, line: _Line) -> _Cut | None:
@@ -198,17 +222,17 @@ class Page:
             close = self._next_ticks(len(ticks), at + len(ticks), line.end)
             if close >= 0:
                 return _Cut(close + len(ticks), self._text[at : close + len(ticks)])
-        self._doubtful_until = max(self._doubtful_until, self._ends[line.number])
+        self._doubtful_until = max(self._doubtful_until, self._blanks[line.number])
         return None
 
     def _next_ticks(self, length: int, start: int, end: int) -> int:
         """Where the next run of exactly so many begins; -1: not in this line."""
-        if self._next_ones.get(f"no {length} ticks", -1) >= end:
+        if self._lone_ticks.get(length, -1) >= end:
             return -1
         for found in _TICKS.finditer(self._text, start, end):
             if len(found[0]) == length:
                 return found.start()
-        self._next_ones[f"no {length} ticks"] = end
+        self._lone_ticks[length] = end
         return -1
 
     # --- HTML ---
@@ -226,7 +250,8 @@ class Page:
     def _cut_until(self, close: str, at: int, inside: int, what: str, line: _Line) -> _Cut | None:
         end = self._next(close, inside)
         is_block = line.is_html or line.block == at
-        if (end < 0 and (line.is_fenced or not is_block)) or (end >= line.limit and not is_block):
+        limit = self._starts[self._blanks[line.number]] - 1 if what is COMMENT else line.limit
+        if (end < 0 and (line.is_fenced or not is_block)) or (end >= limit and not is_block):
             return None
         return _Cut(len(self._text) + 1 if end < 0 else end + len(close), "", (what,))
 
@@ -242,25 +267,23 @@ class Page:
         useful = [one for one in attributes if _is_useful(one)]
         left_out = len(attributes) - len(useful) + (not found["end"])
         shown = " ".join((f"<{found['name']}", *(" ".join(one[0].split()) for one in useful)))
-        return _Cut(
-            found.end(), f"{shown}>" if left_out else " ".join(found[0].split()), (ATTRIBUTE,) * left_out
-        )
+        if not left_out:
+            return _Cut(found.end(), " ".join(found[0].split()))
+        end = found.end() if found["end"] else self._next(">", found.end()) + 1 or len(self._text) + 1
+        return _Cut(end, f"{shown}>", (ATTRIBUTE,) * left_out)
 
     def _end_of_element(self, tag: re.Match[str]) -> int:
         """Of one that is never closed, everything is hidden; so it is if the end may be a part of code."""
         name = tag["name"].lower()
         if name in _VOID:
             return tag.end()
-        depth = 1
-        for found in _ANY_TAG.finditer(self._text, tag.end()):
-            if found["name"].lower() != name:
-                continue
-            depth += -1 if found["closing"] else 1
-            if depth:
-                continue
-            has_code = any(self._text.find(one, tag.end(), found.start()) >= 0 for one in ("```", "~~~"))
-            end = self._text.find(">", found.end())
-            return len(self._text) + 1 if has_code or end < 0 else end + 1
+        depth, place = 1, tag.end()
+        while (found := _IN_ELEMENT.search(self._text, place)) and found["name"]:
+            if found["name"].lower() == name:
+                depth += -1 if found["closing"] else 1
+            if not depth:
+                return found.end()
+            place = found.end()
         return len(self._text) + 1
 
     # --- links ---
@@ -269,10 +292,25 @@ class Page:
         found = _ALT.match(self._text, at, line.limit)
         if found is None or not found["alt"].strip():
             return None
-        is_image = self._text.startswith(("(", "["), found.end())
-        if not is_image and _plain(found["alt"]) not in self._known_labels().defined:
-            return None
-        return _Cut(found.end() - 1, "![", (IMAGE,))
+        defined = self._known_labels().defined
+        label = _REFERENCE.match(self._text, found.end(), line.limit)
+        is_image = (
+            self._is_target(found.end(), line)
+            or _plain(found["alt"]) in defined
+            or (label is not None and _plain(label["label"]) in defined)
+        )
+        return _Cut(found.end() - 1, "![", (IMAGE,)) if is_image else None
+
+    def _is_target(self, at: int, line: _Line) -> bool:
+        """Whether ``(target "title")`` stands there."""
+        if not self._text.startswith("(", at):
+            return False
+        if _ANGLED.match(self._text, at + 1, line.limit) or _CLOSED.match(self._text, at + 1, line.limit):
+            return True
+        end = self._next_space(at + 1, line.limit)
+        if end - at > _LONGEST_TARGET or self._text.find(")", at + 1, end) >= 0:
+            return True
+        return _CLOSED.match(self._text, end, line.limit) is not None
 
     def _cut_title(self, at: int, line: _Line) -> _Cut | None:
         """Of ``](target "title")``; and a target in brackets, which may have words."""
@@ -318,7 +356,7 @@ class Page:
 
     def _end_of_footnote(self, number: int) -> int:
         """Whatever is indented below belongs to it."""
-        last = self._ends[number]
+        last = self._blanks[number]
         while last < len(self._lines) and _INDENTED.match(self._lines[last]):
             last += 1
         return self._starts[last] - 1
@@ -339,18 +377,18 @@ class Page:
 
     def _next(self, token: str, at: int) -> int:
         """-1: there is none. Asked in order, all of the text is searched once."""
-        known = self._next_ones.get(token, 0)
-        if known >= 0 and (known < at or not self._text.startswith(token, known)):
+        asked, known = self._known.get(token, (0, 0))
+        if not (asked <= at and (known < 0 or (known >= at and known > 0))):
             known = self._text.find(token, at)
-            self._next_ones[token] = known
+            self._known[token] = (at, known)
         return known
 
     def _next_space(self, at: int, limit: int) -> int:
-        known = self._next_ones.get(" ", -1)
-        if known < at:
+        asked, known = self._known.get(" ", (0, -1))
+        if not asked <= at <= known:
             found = _SPACE.search(self._text, at)
             known = found.start() if found else len(self._text)
-            self._next_ones[" "] = known
+            self._known[" "] = (at, known)
         return min(known, limit)
 
 
@@ -413,9 +451,9 @@ def _starts_of(lines: Sequence[str]) -> list[int]:
     return starts
 
 
-def _ends_of(lines: Sequence[str]) -> list[int]:
+def _ends_of(lines: Sequence[str], ends_before: re.Pattern[str]) -> list[int]:
     """For each line: which is the first behind its paragraph."""
     ends = [len(lines)] * (len(lines) + 1)
     for number in range(len(lines) - 2, -1, -1):
-        ends[number] = number + 1 if not lines[number + 1].strip() else ends[number + 1]
+        ends[number] = number + 1 if ends_before.match(lines[number + 1]) else ends[number + 1]
     return ends

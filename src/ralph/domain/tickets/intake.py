@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
+from hashlib import sha256
 
 from ralph.domain.tasks.circles import find_circles
 from ralph.domain.tasks.dependencies import spell_circle
+from ralph.domain.tasks.entry import LONGEST
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tickets.gate import missing_parts, why_held, why_unsure, why_unwanted
 from ralph.domain.tickets.known import KnownTicket
@@ -32,11 +34,13 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Unready:
-    """A ticket that is not begun. ``is_askable``: something is missing that whoever wrote it can add."""
+    """A ticket that is not begun. ``is_askable``: something is missing that whoever wrote it can add. ``known``: what is to be
+    remembered of one whose task is there."""
 
     ticket: Ticket
     reason: str
     is_askable: bool = False
+    known: KnownTicket | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +55,21 @@ class Gone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """``changed``: nobody has begun to work on them; ``edited``: somebody has. ``unchanged``: how many are as they were."""
+    """``changed``: nobody has begun to work on them; ``edited``: somebody has. ``restored``: wanted again. ``held``: known, not
+    begun, and not ready any more. ``unchanged``: how many are as they were. Every open ticket is in one of them."""
 
     new: tuple[Arrival, ...] = ()
     changed: tuple[Arrival, ...] = ()
     edited: tuple[Arrival, ...] = ()
+    restored: tuple[Arrival, ...] = ()
+    held: tuple[Unready, ...] = ()
     unready: tuple[Unready, ...] = ()
     gone: tuple[Gone, ...] = ()
     unchanged: int = 0
 
     @property
     def is_empty(self) -> bool:
-        return not (self.new or self.changed or self.edited or self.gone)
+        return not (self.new or self.changed or self.edited or self.restored or self.held or self.gone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,18 +102,26 @@ def plan_intake(sight: Sight) -> Intake:
     ready = [ticket for ticket in by_key.values() if ticket.key not in reasons]
     arrivals = [_arrive(ticket, sight, by_key) for ticket in ready]
     known = [one for one in arrivals if one.ticket.key in sight.known]
-    moved = [one for one in known if not _is_same(one, sight)]
+    restored = [one for one in known if _is_back(sight.known[one.ticket.key], sight)]
+    back = {one.ticket.key for one in restored}
+    moved = [one for one in known if one.ticket.key not in back and not _is_same(one, sight)]
     begun = sight.begun
     return Intake(
+        restored=tuple(restored),
+        held=tuple(_hold_back(by_key, sight, reasons)),
         new=tuple(one for one in arrivals if one.ticket.key not in sight.known),
         changed=tuple(one for one in moved if one.known.task_id not in begun),
         edited=tuple(one for one in moved if one.known.task_id in begun),
         unready=(
             *(unready for key, unready in reasons.items() if key not in sight.known),
-            *(_reopened(one.ticket, sight) for one in known if _is_reopened(one.ticket, sight)),
+            *(
+                _open_again(one.ticket, sight)
+                for one in known
+                if one.ticket.key not in back and _is_open_again(one.ticket, sight)
+            ),
         ),
         gone=tuple(_find_gone(by_key, sight)),
-        unchanged=len(known) - len(moved),
+        unchanged=len(known) - len(moved) - len(restored),
     )
 
 
@@ -147,17 +162,25 @@ def in_order(arrivals: Sequence[Arrival]) -> Iterator[Arrival]:
 def remember(before: KnownTicket, ticket: Ticket, needs: tuple[str, ...]) -> KnownTicket:
     """As it is when its task has the words of ``ticket``, and waits for these tasks."""
     words = fingerprint(ticket)
-    return replace(before, shown=ticket.shown, url=ticket.url, needs=needs, seen=words, noted="", note="")
+    return replace(
+        before,
+        shown=ticket.shown,
+        url=ticket.url,
+        needs=needs,
+        seen=words,
+        noted="",
+        note="",
+        waits="",
+        is_withdrawn=False,
+    )
 
 
 # --- who stays out ---
 
 
 def _judge(ticket: Ticket, sight: Sight) -> Unready | None:
-    if sight.is_shared:
-        held = why_held(ticket, holder=sight.holder, labels=sight.labels)
-        if why := why_unwanted(ticket, labels=sight.labels) or why_unsure(ticket) or held:
-            return Unready(ticket, why)
+    if sight.is_shared and (why := _gate(ticket, sight)):
+        return Unready(ticket, why)
     if not ticket.is_open:
         return Unready(ticket, "it is closed")
     if missing := missing_parts(ticket):
@@ -166,8 +189,14 @@ def _judge(ticket: Ticket, sight: Sight) -> Unready | None:
         names = {one.task_id.lower(): one.shown for one in sight.known.values()}
         if other := names.get(ticket.task_id.lower()):
             return Unready(ticket, _spell_namesake(ticket, other))
-        return Unready(ticket, f"there is a task {ticket.task_id} already, which is not from this source")
+        if _free_id(ticket, sight).lower() in sight.statuses:
+            return Unready(ticket, f"there is a task {ticket.task_id} already, which is not from this source")
     return None
+
+
+def _gate(ticket: Ticket, sight: Sight) -> str:
+    unwanted = why_unwanted(ticket, labels=sight.labels)
+    return unwanted or why_unsure(ticket) or why_held(ticket, holder=sight.holder, labels=sight.labels)
 
 
 def _spell_namesake(ticket: Ticket, other: str) -> str:
@@ -232,13 +261,14 @@ def _arrive(ticket: Ticket, sight: Sight, by_key: Mapping[str, Ticket]) -> Arriv
     fresh = KnownTicket(
         source=sight.source,
         key=ticket.key,
-        task_id=ticket.task_id,
+        task_id=_free_id(ticket, sight),
+        uid=ticket.uid,
         is_shared=sight.is_shared,
         labels=sight.labels,
     )
     before = sight.known.get(ticket.key, fresh)
     needs = [
-        sight.known[key].task_id if key in sight.known else by_key[key].task_id
+        sight.known[key].task_id if key in sight.known else _free_id(by_key[key], sight)
         for key in ticket.blockers
         if (key in sight.known or key in by_key) and not _is_settled(key, sight)
     ]
@@ -246,11 +276,21 @@ def _arrive(ticket: Ticket, sight: Sight, by_key: Mapping[str, Ticket]) -> Arriv
     return Arrival(ticket, remember(before, ticket, there), there)
 
 
+def _free_id(ticket: Ticket, sight: Sight) -> str:
+    """Two repositories may have one name, and two files: the second gets a mark of its source."""
+    if ticket.task_id.lower() not in sight.statuses:
+        return ticket.task_id
+    mark = sha256(sight.source.encode()).hexdigest()[:4]
+    return f"{ticket.task_id[: LONGEST - len(mark) - 1]}-{mark}"
+
+
 def _is_same(arrival: Arrival, sight: Sight) -> bool:
     """As its task has it; or, if somebody works on that, as they were told last."""
     known = sight.known[arrival.ticket.key]
     if _is_over(known, sight):
         return True
+    if known.waits:
+        return False
     if known.task_id in sight.begun:
         return arrival.known.seen == (known.noted or known.seen)
     return arrival.known.seen == known.seen and _needs_the_same(arrival.dependencies, known.needs, sight)
@@ -262,18 +302,37 @@ def _needs_the_same(now: Sequence[str], before: Sequence[str], sight: Sight) -> 
     return all(sight.statuses.get(name.lower()) is TaskStatus.DONE for name in moved)
 
 
-def _is_reopened(ticket: Ticket, sight: Sight) -> bool:
-    """Somebody wants more: it was told that it is done, and is open again."""
+def _is_back(known: KnownTicket, sight: Sight) -> bool:
+    """What a look cancelled, a look may restore; what a person cancelled stays so."""
+    return known.is_withdrawn and sight.statuses.get(known.task_id.lower()) is TaskStatus.CANCELLED
+
+
+def _is_open_again(ticket: Ticket, sight: Sight) -> bool:
+    """It is open although its task is over, and not because nobody has told it yet."""
     known = sight.known[ticket.key]
-    return known.is_said and sight.statuses.get(known.task_id.lower()) is TaskStatus.DONE
+    status = sight.statuses.get(known.task_id.lower())
+    return status in (TaskStatus.DONE, TaskStatus.CANCELLED) and known.settled == status
 
 
-def _reopened(ticket: Ticket, sight: Sight) -> Unready:
+def _open_again(ticket: Ticket, sight: Sight) -> Unready:
     task = sight.known[ticket.key].task_id
-    return Unready(
-        ticket,
-        f"its task {task} is done: `ralph task followup {task}` adds what is left, or give it another id",
-    )
+    if sight.statuses.get(task.lower()) is TaskStatus.CANCELLED:
+        return Unready(ticket, f"its task was cancelled: `ralph task retry {task}` tries it again")
+    what = f"`ralph task followup {task}` adds what is left, or give it another id"
+    return Unready(ticket, f"its task {task} is done: {what}")
+
+
+def _hold_back(
+    by_key: Mapping[str, Ticket], sight: Sight, reasons: Mapping[str, Unready]
+) -> Iterator[Unready]:
+    """Known ones that nobody has begun, and that are not to be begun as they are now."""
+    for key, unready in reasons.items():
+        known, ticket = sight.known.get(key), by_key[key]
+        if known is None or known.waits == unready.reason or known.task_id in sight.begun:
+            continue
+        is_open = sight.statuses.get(known.task_id.lower()) is TaskStatus.OPEN and ticket.is_open
+        if is_open and not (sight.is_shared and _gate(ticket, sight)):
+            yield replace(unready, known=replace(known, waits=unready.reason))
 
 
 def _is_over(known: KnownTicket, sight: Sight) -> bool:

@@ -19,6 +19,7 @@ class KnownTicket:
     source: str
     key: str
     task_id: str
+    uid: str = ""
     shown: str = ""
     url: str = ""
     is_shared: bool = True  # others may take it, too
@@ -27,6 +28,8 @@ class KnownTicket:
     seen: str = ""
     noted: str = ""
     note: str = ""
+    waits: str = ""  # why it is not begun, although its task is there
+    is_withdrawn: bool = False  # its task was cancelled because nobody wanted it; that may change
     is_taken: bool = False  # this machine's name is on it, or may be
     settled: str = ""
     told: str = ""

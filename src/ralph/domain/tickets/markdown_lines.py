@@ -55,10 +55,9 @@ _FENCE = re.compile(r"(`{3,})(?=[^`]*$)|(~{3,})")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+|$)")
 _ITEM = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+|$)")
 _BOX = re.compile(r"\[([ xX])\](?=[ \t]|$)")
-_LABELLED = re.compile(
-    r"(?P<mark>(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}(?=[^`]*$)|~{3,})[ \t]*\S*)(?P<label>[ \t]+\S.*)"
-)
+_FENCED = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}(?=[^`]*$)|~{3,})[ \t]*\S*")
 _RAW_HTML = re.compile(r"<(?:(?:pre|script|style|textarea)(?![A-Za-z0-9-])|[?!])", re.IGNORECASE)
+_RAW_END = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
 _UNDERLINE = re.compile(r"(=+|-{2,})$")
 _RULE = re.compile(r"(?:\*[ \t]*){3,}$|(?:-[ \t]*){3,}$|(?:_[ \t]*){3,}$")
 
@@ -104,6 +103,7 @@ class _Reading:
     items: list[tuple[int, int]] = field(default_factory=list)
     fence: _Fence | None = None
     in_html: bool = False
+    in_raw: bool = False
     is_certain: bool = True
     unseen: tuple[str, ...] = ()
     page: Page = field(init=False)
@@ -144,6 +144,8 @@ class _Reading:
             is_closed = fence.is_closed_by(stripped, indent) and not self.page.hides(number + 1)
             self.fence = None if is_closed else fence
             return
+        if self.in_raw and _RAW_END.search(line):
+            self.in_raw = False
         self._tell(number, self._without_label(visible), is_commented=was_hidden)
 
     def _is_certain_code(self, indent: int) -> bool:
@@ -161,7 +163,7 @@ class _Reading:
         last = self.found[-1] if self.found else None
         if not stripped:
             is_emptied = is_commented or bool(self.lines[number].strip())
-            self.in_html = self.in_html and is_emptied
+            self.in_html = self.in_raw or (self.in_html and is_emptied)
             self.found.append(Line(number=number + 1, kind=Kind.BLANK, visible="", is_emptied=is_emptied))
             return
         goes_on = last is not None and last.kind in (Kind.TEXT, Kind.ITEM) and bool(last.says)
@@ -183,7 +185,7 @@ class _Reading:
             self._add(number, Kind.HEADING, visible, _heading(stripped[found.end() :]), len(found[1]))
         elif self._is_item(stripped, indent, goes_on=goes_on):
             self._take_item(number, visible, stripped, indent)
-        elif self._opens_fence(stripped, indent):
+        elif self._opens_fence(number, stripped, indent):
             self._add(number, Kind.CODE, visible)
         elif last and last.kind is Kind.QUOTE and last.says:
             self._add(
@@ -234,7 +236,7 @@ class _Reading:
         at = len(visible) - len(visible.lstrip(" \t")) + length + 1 if box else -1
         if box and self.lines[number][: at + 2] != visible[: at + 2]:
             box, at = None, -1  # behind a comment: nobody would find it there
-        if self._opens_fence(words, indent + length):
+        if self._opens_fence(number, words, indent + length):
             words = ""
         self._see_html(words)
         self.found.append(
@@ -249,9 +251,10 @@ class _Reading:
             )
         )
 
-    def _opens_fence(self, stripped: str, indent: int) -> bool:
+    def _opens_fence(self, number: int, stripped: str, indent: int) -> bool:
+        """Not what only looks so without what is hidden in it."""
         found = _FENCE.match(stripped)
-        if not found:
+        if not found or not _FENCED.match(self.lines[number]):
             return False
         if self.in_html:
             self.is_certain = False
@@ -265,11 +268,11 @@ class _Reading:
 
     def _without_label(self, visible: str) -> str:
         """Behind the fence of code and the name of its language, people see nothing."""
-        found = _LABELLED.match(visible)
-        if not found:
+        found = _FENCED.match(visible)
+        if not found or not visible[found.end() :].strip():
             return visible
         self.unseen += (LABEL,)
-        return found["mark"]
+        return found[0]
 
     def _see_html(self, stripped: str) -> None:
         """In a block of HTML no fence begins until it ends, which is at a blank line or, of some, much later."""
@@ -277,6 +280,7 @@ class _Reading:
             self.in_html = True
             if _RAW_HTML.match(stripped):
                 self.is_certain = False
+                self.in_raw = stripped[1] not in "?!" and not _RAW_END.search(stripped)
 
 
 def _heading(words: str) -> str:

@@ -47,6 +47,7 @@ class Ticket:
     context: tuple[str, ...] = ()
     url: str = ""
     file: str = ""
+    uid: str = ""  # what its tracker never changes, also if the ticket gets another key
 
 
 class Move(StrEnum):

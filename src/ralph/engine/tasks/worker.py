@@ -195,7 +195,9 @@ class Worker:
         task = self.tasks.get(name)
         if (refused := await self.supply.take(task)) is not None:
             return self._leave(name, refused)
-        task = self.tasks.get(name)  # it may have new words
+        task = self.tasks.get(name)  # it may have new words, or its user has cancelled it
+        if task.status not in (TaskStatus.OPEN, TaskStatus.ACCEPTED):
+            return result_of_run(task, Outcome.CANCELLED, task.reason)
         start = await self.merge.start(task)
         worktree = await self.worktrees.open(task.id, start=start, base=task.base_commit)
         if task.status is TaskStatus.OPEN:
@@ -217,6 +219,8 @@ class Worker:
                 if task.status is not TaskStatus.ACCEPTED:
                     await self._warn_if_merged_by_others(name, worktree)
                     return result_of_run(task, result.outcome, result.reason)
+            elif task.status is not TaskStatus.ACCEPTED:  # cancelled while its worktree was set up
+                return result_of_run(task, Outcome.CANCELLED, task.reason)
             merged = await self.merge.run(task, worktree)
             if isinstance(merged, TaskResult):
                 return merged
@@ -306,6 +310,7 @@ class Worker:
     async def _end(self, limit: str) -> RunResult:
         """What is still open waits for something that was not done, or was left by a stop or a limit."""
         self._take_earlier()
+        self._take_withdrawn()
         results = tuple(self._results.values())
         accepted = [task for task in self._wanted_in(TaskStatus.ACCEPTED) if task.id not in self._results]
         found = {task.id: task for task in (*self._wanted_in(TaskStatus.OPEN), *accepted)}
@@ -348,6 +353,13 @@ class Worker:
             task = self.tasks.find(name) if name not in self._results else None  # or its user has removed it
             if task is not None and (result := result_of_earlier(task)) is not None:
                 self._take_result(name, result)
+
+    def _take_withdrawn(self) -> None:
+        """What waited, and was cancelled since: a task has one result, which is its last."""
+        for name, result in tuple(self._results.items()):
+            task = self.tasks.find(name) if result.outcome is Outcome.WAITING else None
+            if task is not None and task.status is TaskStatus.CANCELLED:
+                self._take_result(name, result_of_run(task, Outcome.CANCELLED, task.reason))
 
     def _left(self, task: Task, ended_by: str) -> TaskResult:
         needs = [need for need in map(self.tasks.find, task.dependencies) if need is not None]

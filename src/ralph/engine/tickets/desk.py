@@ -21,11 +21,13 @@ from ralph.engine.tickets.holds import TicketHolds
 from ralph.engine.tickets.intake import TicketIntake, refresh, take_in
 from ralph.engine.tickets.ports import Source, TicketMemory
 from ralph.engine.tickets.write_back import WriteBack
-from ralph.errors import RalphError, ServiceAway
+from ralph.errors import RalphError, ServiceAway, ServiceRefused
 
 LATER = "the next `ralph work` tells them"
 LAST_WORDS = 60.0
 """Seconds for what is left to tell when the work is over."""
+REFUSED_AGAIN = 300.0
+"""Seconds until a source that refused a ticket is asked for one again."""
 LONGEST_WAIT = 3600.0
 """Seconds for which a tracker that is away is waited for before a ticket is begun, unless ralph stays anyway."""
 SHOWN = 5
@@ -51,7 +53,9 @@ class TicketDesk:
     _said: set[str] = field(default_factory=set, init=False)  # what the user was told already
     _asked: dict[str, str] = field(default_factory=dict, init=False)  # what was asked, by ticket
     _failures: int = field(default=0, init=False)  # looks in a row for which something was away
-    _away: dict[str, tuple[float, int]] = field(default_factory=dict, init=False)  # since when, and how often
+    # By source: since when it is away, and how often it was; and until when it is not asked for tickets.
+    _away: dict[str, tuple[float, int]] = field(default_factory=dict, init=False)
+    _closed: dict[str, float] = field(default_factory=dict, init=False)
     _troubles: set[str] = field(default_factory=set, init=False)  # since the last look without any
     _looking: asyncio.Task[float] | None = field(default=None, init=False)
 
@@ -92,6 +96,11 @@ class TicketDesk:
             return None
         if self.control.stopping:
             return NotOurs(f"stopped before its ticket {known.shown} was taken")
+        if known.waits:
+            again = self.poll if self.intake is not None else None
+            return NotOurs(f"its ticket {known.shown} is not ready: {known.waits}", again)
+        if (left := self._closed.get(known.source, 0.0) - self.clock.monotonic()) > 0:
+            return NotOurs(f"{known.shown} waits for {known.source}", left)
         try:
             source = self.open_source(known.source)
             why = await self.holds.take(source, known) if known.is_shared else ""
@@ -100,20 +109,30 @@ class TicketDesk:
         except ServiceAway as away:
             return self._put_off(known, away)
         except RalphError as refused:
-            return NotOurs(f"{known.shown} could not be taken: {refused.message}")
-        self._away.pop(known.task_id, None)
+            return self._be_refused(known, refused)
+        self._away.pop(known.source, None)
         again = until_next_try(self.poll, self.holds.holder) if self.stays else None
         return NotOurs(why, again) if why else None
 
     def _put_off(self, known: KnownTicket, away: ServiceAway) -> NotOurs:
-        """A tracker that is away is asked again, but not for ever unless ralph stays anyway."""
-        began, failures = self._away.get(known.task_id, (self.clock.monotonic(), 0))
-        self._away[known.task_id] = (began, failures + 1)
-        if not self.stays and self.clock.monotonic() - began > LONGEST_WAIT:
+        """A tracker that is away is asked again, but not for ever unless ralph stays anyway, and not for each ticket."""
+        now = self.clock.monotonic()
+        began, failures = self._away.get(known.source, (now, 0))
+        self._away[known.source] = (began, failures + 1)
+        if not self.stays and now - began > LONGEST_WAIT:
             return NotOurs(f"{known.shown} could not be taken: {away.message}")
         self._warn(f"{known.shown} waits to be taken: {away.message}")
         wait = until_next_look(self.poll, failures + 1, after=away.after)
+        self._closed[known.source] = now + wait
         return NotOurs(f"{known.shown} waits to be taken: {away.message}", wait)
+
+    def _be_refused(self, known: KnownTicket, refused: RalphError) -> NotOurs:
+        """What is refused for one ticket is refused for most: whoever stays asks again, but rarely."""
+        told = f"{known.shown} could not be taken: {refused.message}"
+        self._warn(told)
+        if isinstance(refused, ServiceRefused):
+            self._closed[known.source] = self.clock.monotonic() + REFUSED_AGAIN
+        return NotOurs(told, REFUSED_AGAIN if self.stays else None)
 
     async def close(self) -> Sequence[str]:
         """Tell what is left to tell, for a minute at most; gives what the user should know."""
@@ -189,6 +208,12 @@ class TicketDesk:
         for one in found.edited:
             told = "was edited after the work had begun; the agent is told, and is judged as before"
             self.publish(Warned(f"{one.known.task_id}: its ticket {one.ticket.shown} {told}"))
+        for one in found.restored:
+            self.publish(
+                Warned(f"{one.known.task_id}: its ticket {one.ticket.shown} is wanted again", mild=True)
+            )
+        for held in found.held:
+            self.publish(Warned(f"{source}: {held.ticket.shown} is not begun: {held.reason}"))
         for gone in found.gone:
             self._warn(f"{gone.known.task_id}: cancelled: {gone.reason}")
         for unready in found.unready[:SHOWN]:

@@ -41,10 +41,11 @@ class TicketHolds:
         not show what was just written may not show who else did."""
         ticket = await source.read(known.key)
         labels = known.labels or self.labels
-        unwanted = "it is not there any more" if ticket is None else why_unwanted(ticket, labels=labels)
-        if ticket is None or unwanted:
+        if ticket is None:
+            return f"its ticket {known.shown} is not there now"
+        if unwanted := why_unwanted(ticket, labels=labels):
             reason = f"its ticket {known.shown} is not wanted any more: {unwanted}"
-            self.memory.withdraw(known, reason, is_settled=ticket is None or not ticket.is_open)
+            self.memory.withdraw(known, reason, is_settled=not ticket.is_open)
             return reason
         held = why_held(ticket, holder=self.holder, labels=labels)
         is_missing = is_up and not is_held_by(self.holder, ticket.labels)
@@ -58,4 +59,4 @@ class TicketHolds:
 
     def _save(self, known: KnownTicket, *, is_taken: bool) -> None:
         now = self.memory.of_task(known.task_id) or known
-        self.memory.save(replace(now, is_taken=is_taken, settled="", told=""))
+        self.memory.save(replace(now, is_taken=is_taken, settled="", told="", is_withdrawn=False))

@@ -33,7 +33,8 @@ AT_ONCE = 200
 
 @dataclass(slots=True, kw_only=True)
 class TicketIntake:
-    """``labels``: what tickets of a shared source must have. ``arrange``: puts small ones together, if the user wants that."""
+    """``labels``: what tickets of a shared source must have. ``arrange``: puts small ones together, if the user wants that.
+    ``is_patient``: one that is not there is gone only if it is not there at the next look, either."""
 
     source: Source
     memory: TicketLedger
@@ -41,6 +42,8 @@ class TicketIntake:
     holder: str
     limit: int | None = None
     arrange: Callable[[Sequence[Ticket]], Sequence[Ticket]] = tuple
+    is_patient: bool = False
+    _absent: set[str] = field(default_factory=set, init=False)  # at the last look
     _asked: dict[str, int] = field(
         default_factory=dict, init=False
     )  # the look at which each was asked about last
@@ -57,7 +60,7 @@ class TicketIntake:
         cancelled = {name for name, status in statuses.items() if status is TaskStatus.CANCELLED}
         # A part of the list does not say that the rest is gone.
         missed = unlisted(tickets, known, over, labels) if self.limit is None else ()
-        gone = await self._read(missed)
+        gone = self._be_patient(await self._read(missed))
         together = [one for one in gone.values() if one is not None and is_batch(one.key)]
         tickets = [*tickets, *(_wait_for_batches(one, _batches(known)) for one in together)]
         return plan_intake(
@@ -75,13 +78,22 @@ class TicketIntake:
             )
         )
 
+    def _be_patient(self, found: dict[str, Ticket | None]) -> dict[str, Ticket | None]:
+        """An editor that saves, or another branch for a moment, is no word of anybody's."""
+        absent = {key for key, ticket in found.items() if ticket is None}
+        before, self._absent = self._absent, absent
+        too_soon = absent - before if self.is_patient else set()
+        return {key: ticket for key, ticket in found.items() if key not in too_soon}
+
     async def _list(self, labels: tuple[str, ...], known: Mapping[str, KnownTicket]) -> Sequence[Ticket]:
         """So many that are new as the limit says. What was put together once stays together."""
         most = None if self.limit is None else self.limit + len(known)
         batches = _batches(known)
+        keys = {one.uid: key for key, one in known.items() if one.uid}
         found: list[Ticket] = []
         new = 0
-        async for ticket in self.source.tickets(Wanted(labels=labels, limit=most)):
+        async for listed in self.source.tickets(Wanted(labels=labels, limit=most)):
+            ticket = replace(listed, key=keys[listed.uid]) if listed.uid in keys else listed
             if ticket.key in batches:
                 continue
             found.append(_wait_for_batches(ticket, batches))
@@ -118,6 +130,11 @@ def take_in(memory: TicketMemory, intake: Intake) -> None:
     for one in (*intake.edited, *late):
         before = memory.of_task(one.known.task_id) or one.known
         memory.tell(replace(before, noted=one.known.seen, note=note_of(one.ticket)))
+    for one in intake.restored:
+        memory.restore(one.known)
+    for held in intake.held:
+        if held.known is not None:
+            memory.save(held.known, note=f"{held.known.shown} is not begun: {held.reason}")
     for gone in intake.gone:
         memory.withdraw(gone.known, gone.reason, is_settled=gone.is_settled)
     for problem in problems:
@@ -127,8 +144,10 @@ def take_in(memory: TicketMemory, intake: Intake) -> None:
 async def refresh(memory: TicketMemory, source: Source, known: KnownTicket) -> str:
     """A task is begun with the words that its ticket has now. Gives why it is not begun after all; empty: nothing."""
     ticket = await source.read(known.key)
-    if ticket is None or not ticket.is_open:
-        reason = f"its ticket {known.shown} is {'closed' if ticket else 'not there any more'}"
+    if ticket is None:
+        return f"its ticket {known.shown} is not there now"
+    if not ticket.is_open:
+        reason = f"its ticket {known.shown} is closed"
         memory.withdraw(known, reason, is_settled=True)
         return reason
     now = memory.of_task(known.task_id) or known

@@ -95,6 +95,10 @@ class TicketMemory(TicketLedger, Protocol):
         for it any longer."""
         ...
 
+    def restore(self, ticket: KnownTicket) -> None:
+        """Open the task of a ticket again that was withdrawn, and is wanted after all."""
+        ...
+
     def tell(self, ticket: KnownTicket) -> None:
         """Its ``note``, to whoever works on its task, in the next prompt; and the task's history says so."""
         ...

@@ -15,7 +15,7 @@ from ralph.domain.tickets.ticket import Move
 from ralph.domain.tickets.told import Landing, Told, told_about
 from ralph.engine.ports import Publish
 from ralph.engine.tickets.ports import Source, TicketMemory
-from ralph.errors import RalphError, ServiceAway
+from ralph.errors import RalphError, ServiceAway, ServiceRefused
 
 MOST_REFUSED = 20
 """Tickets of a source that may refuse in a row of deeds: then it would refuse the rest, too."""
@@ -90,8 +90,13 @@ class WriteBack:
         if told.digest == known.told:
             return
         source = self.open_source(known.source)
-        if told.text:
-            await source.say(known.key, told.text)
+        try:
+            if told.text:
+                await source.say(known.key, told.text)
+        except (
+            ServiceRefused
+        ) as refused:  # a locked conversation: what can be moved is moved, and this is said once
+            self.publish(Warned(f"{known.task_id}: {known.shown} takes no comment: {refused.message}"))
         if told.move is not None and (known.is_taken or told.move is not Move.FREE):
             await source.move(known.key, told.move, holder=self.holder)
 

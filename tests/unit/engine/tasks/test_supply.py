@@ -17,10 +17,11 @@ from ralph.domain.tasks.pipeline import NotMerged
 from ralph.domain.tasks.refusal import NotOurs
 from ralph.domain.tasks.task import Task, TaskStatus, cancel
 from ralph.engine.loop import RunResult
+from ralph.engine.tasks.ports import Worktree
 from ralph.engine.tasks.worker import ACCEPTED_AGAIN
 from ralph.errors import ServiceRefused, StoreError
 
-from .work_world import BASE, World, task, wait_until
+from .work_world import BASE, Setups, World, task, wait_until
 
 AGAIN = 90.0
 TIMEOUT = 30.0
@@ -446,3 +447,43 @@ def test_a_task_begins_with_the_words_that_it_got_while_it_was_taken() -> None:
 
     asyncio.run(run())
     assert seen == ["Do it well"]
+
+
+def test_one_that_its_user_cancels_while_it_is_taken_is_neither_begun_nor_merged() -> None:
+    async def run() -> World:
+        world = World(task("A"))
+
+        class Slow(Tray):
+            async def take(self, task: Task) -> NotOurs | None:
+                world.tasks.change(task.id, lambda now: cancel(now, "cancelled by the user"), at=0.0)
+                return None
+
+        await world.work(supply=Slow(world, stays=False))
+        return world
+
+    world = asyncio.run(run())
+    assert (world.runs.began, world.branch.merged, world.trees.there) == ([], [], {})
+    assert [(one.outcome, one.reason) for one in world.reported] == [
+        (Outcome.CANCELLED, "cancelled by the user")
+    ]
+
+
+def test_one_that_its_user_cancels_while_its_worktree_is_set_up_is_neither_begun_nor_merged() -> None:
+    async def run() -> World:
+        world = World(task("A"))
+
+        class Slow(Setups):
+            async def prepare(self, worktree: Worktree) -> str | None:
+                world.tasks.change("A", lambda now: cancel(now, "cancelled by the user"), at=0.0)
+                return await super().prepare(worktree)
+
+        world.setups = Slow()
+        await world.work()
+        return world
+
+    world = asyncio.run(run())
+    assert (world.runs.began, world.branch.merged) == ([], [])
+    assert world.status("A") is TaskStatus.CANCELLED
+    assert [(one.outcome, one.reason) for one in world.reported] == [
+        (Outcome.CANCELLED, "cancelled by the user")
+    ]

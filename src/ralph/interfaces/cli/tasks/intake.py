@@ -129,7 +129,7 @@ def check(source: str | None, limit: int | None, as_json: bool, project_dir: Pat
         _report(problems, small, as_json=as_json)
         return 1 if problems else 0
     found = look_at(root, settings, Asked(source=_name(source), limit=limit))
-    unready = {one.ticket.shown: one.reason for one in found.intake.unready}
+    unready = {one.ticket.shown: one.reason for one in (*found.intake.unready, *found.intake.held)}
     puts = f"`ralph task import {clean_line(source)} --batch` puts them together"
     hint = f"{found.small}; {puts}" if found.small else ""
     _report(unready, hint, as_json=as_json)
@@ -189,6 +189,7 @@ def _rows(intake: Intake) -> Iterator[tuple[Cell | str, ...]]:
         ("new", "green", intake.new),
         ("changed", "cyan", intake.changed),
         ("edited", "yellow", intake.edited),
+        ("back", "green", intake.restored),
     ):
         yield from (_row(one, Cell(word, color)) for one in arrivals)
 
@@ -203,6 +204,8 @@ def _notes(intake: Intake) -> Iterator[str]:
     for one in intake.edited:
         told = "was edited after its work had begun: the agent is told, and is judged as before"
         yield f"! {clean_line(one.ticket.shown)} {told}"
+    for held in intake.held:
+        yield f"! {clean_line(held.ticket.shown)} is not begun: {clean_line(held.reason)}"
     for gone in intake.gone:
         yield f"! {clean_line(gone.known.task_id)} will be cancelled: {clean_line(gone.reason)}"
     for arrival in (*intake.new, *intake.changed):
@@ -220,6 +223,8 @@ def _sum(intake: Intake) -> str:
         plural(len(intake.new), "new task"),
         f"{len(intake.changed)} changed" if intake.changed else "",
         f"{len(intake.edited)} edited while worked on" if intake.edited else "",
+        f"{len(intake.restored)} wanted again" if intake.restored else "",
+        f"{len(intake.held)} not ready any more" if intake.held else "",
         f"{len(intake.gone)} no longer wanted" if intake.gone else "",
     ]
     return ", ".join(filter(None, parts))
@@ -240,10 +245,11 @@ def _data(found: Found) -> dict[str, Any]:
         "new": tasks(intake.new),
         "changed": tasks(intake.changed),
         "edited": tasks(intake.edited),
+        "restored": tasks(intake.restored),
         "gone": [{"task": gone.known.task_id, "reason": gone.reason} for gone in intake.gone],
         "unready": [
             {"ticket": one.ticket.shown, "title": one.ticket.title, "reason": one.reason}
-            for one in intake.unready
+            for one in (*intake.unready, *intake.held)
         ],
         "unchanged": intake.unchanged,
         "small": found.small,
