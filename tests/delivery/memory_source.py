@@ -57,6 +57,7 @@ class MemorySource:
         self.pages = 0
         self.is_down = False
         self.is_forbidden = False
+        self.unsure: set[str] = set()  # users of whom the tracker does not say now whether they may write
         self.before: Callable[[str, str], None] = lambda method, key: None
         self.after: Callable[[str, str], None] = lambda method, key: None
         self._troubles: dict[str, list[BaseException]] = {}
@@ -192,9 +193,9 @@ class MemorySource:
 
     def _ticket(self, key: str) -> Ticket:
         issue = self.issues[key]
-        is_trusted = issue.author in WRITERS
+        is_trusted = None if issue.author in self.unsure else issue.author in WRITERS
         said = [comment for comment in issue.comments if not comment.is_ralphs]
-        heard = [Remark(one.author, one.text) for one in said if one.author in WRITERS]
+        heard = [Remark(one.author, one.text) for one in said if one.author in WRITERS - self.unsure]
         stated = read_text(issue.text if is_trusted else "")
         unheard = len(said) - len(heard)
         left_out = (f"{unheard} comments by people who may not write there",) if unheard else ()

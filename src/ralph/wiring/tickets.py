@@ -82,6 +82,7 @@ def _require_readable(source: str, root: Path) -> None:
     if is_tracker(source):
         return
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     from ralph.adapters.sources.markdown import open_markdown
     from ralph.engine.tickets.ports import Wanted
@@ -90,7 +91,9 @@ def _require_readable(source: str, root: Path) -> None:
         async for _ in open_markdown(root / source, root).tickets(Wanted()):
             pass
 
-    asyncio.run(read())
+    # In a thread: whoever prepares a run may be in a loop of their own.
+    with ThreadPoolExecutor(1) as other:
+        other.submit(asyncio.run, read()).result()
 
 
 def noting_proofs(

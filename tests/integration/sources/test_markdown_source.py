@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import sys
+import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TypeVar
@@ -293,6 +294,86 @@ def test_a_link_that_appears_later_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a link"):
         finish(source, "T001")
     assert secret.read_text() == "- [ ] T001 a\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["a\x1b[31mb", "a\nb", "a\u202eb", "a\u200bb", "a\x7f", os.fsdecode(b"a\xff")]
+)
+def test_a_name_that_cannot_be_shown_as_it_is_is_refused(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "specs" / name
+    write(folder / "tasks.md", "- [ ] T001 a\n")
+    write(tmp_path / f"{name}.md", "- [ ] T001 a\n")
+
+    for path in (folder, folder / "tasks.md", tmp_path / f"{name}.md"):
+        with pytest.raises(UsageError, match="cannot be shown") as caught:
+            open_markdown(path, tmp_path)
+        assert caught.value.message.isprintable()
+        assert "rename it" in caught.value.hint
+    with pytest.raises(UsageError, match="cannot be shown"):
+        tickets(open_markdown(tmp_path, tmp_path))
+    assert run(open_markdown(tmp_path, tmp_path).read(f"specs/{name}/tasks.md:T001")) is None
+
+
+def test_what_stands_beside_a_list_under_such_a_name_is_not_told(project: Path) -> None:
+    write(project / "specs/001-photo-albums/contracts/a\x1b[2J.md", "x")
+    source = open_markdown(project / "specs/001-photo-albums", project)
+
+    found = tickets(source)["T013"]
+
+    assert found.context[-1] == "specs/001-photo-albums/contracts/albums.md"
+    assert all(name.isprintable() for name in found.context)
+
+
+def test_names_with_spaces_and_letters_of_any_language_are_kept(tmp_path: Path) -> None:
+    file = write(tmp_path / "specs/Größe  von 写真/tasks.md", "- [ ] T001 a\n")
+
+    (ticket,) = tickets(open_markdown(tmp_path, tmp_path)).values()
+
+    assert (tmp_path / ticket.file).samefile(file)
+    assert ticket.shown == "Größe  von 写真 T001"
+
+
+# --- large lists ---
+
+
+@pytest.mark.timeout(60)
+def test_each_of_a_thousand_tickets_is_read_without_reading_all_again(tmp_path: Path) -> None:
+    """Working the file out again for each of them took 40 seconds."""
+    lines = (f"- [ ] T{number:04} Do it\n  - it works {number}\n" for number in range(1_000))
+    source = open_markdown(write(tmp_path / "TODO.md", "".join(lines)), tmp_path)
+
+    async def look() -> int:
+        return sum([await source.read(f"T{number:04}") is not None for number in range(1_000)])
+
+    begun = time.process_time()
+    assert run(look()) == 1_000
+    assert time.process_time() - begun < 10
+
+
+def test_a_file_that_was_written_with_the_same_size_and_time_is_read_again(tmp_path: Path) -> None:
+    file = write(tmp_path / "TODO.md", "- [ ] T001 first\n")
+    source = open_markdown(file, tmp_path)
+    before, at = run(source.read("T001")), file.stat()
+    write(file, "- [ ] T001 other\n")
+    os.utime(file, ns=(at.st_atime_ns, at.st_mtime_ns))
+    after = run(source.read("T001"))
+
+    assert [one.title for one in (before, after) if one] == ["first", "other"]
+
+
+def test_everything_else_goes_on_while_a_large_file_is_read(tmp_path: Path) -> None:
+    lines = (f"- [ ] T{number:04} Do it\n  {'and `that` ' * 60}\n" for number in range(1_500))
+    source = open_markdown(write(tmp_path / "TODO.md", "".join(lines)), tmp_path)
+
+    async def count() -> int:
+        turns = 0
+        reading = asyncio.ensure_future(source.read("T0001"))
+        while not reading.done():
+            turns += 1
+            await asyncio.sleep(0)
+        return turns
+
+    assert run(count()) > 10
 
 
 # --- ticking ---

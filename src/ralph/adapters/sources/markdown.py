@@ -1,6 +1,7 @@
 """Markdown files of the project as a source of work: checklists, spec-kit's and OpenSpec's ``tasks.md``.
 
-They are read again whenever something is asked: people edit them meanwhile. Only boxes are written, one character each.
+They are read again whenever something is asked: people edit them meanwhile. What they say is worked out again only if they
+have changed. Only boxes are written, one character each.
 """
 
 from __future__ import annotations
@@ -10,13 +11,23 @@ import fcntl
 import os
 import stat
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ralph.adapters import beneath, files
-from ralph.adapters.sources.markdown_files import TASKS, find_context, find_lists, is_file, plan_in
+from ralph.adapters.sources.markdown_files import (
+    TASKS,
+    find_context,
+    find_lists,
+    is_file,
+    is_plain_name,
+    plan_in,
+    require_plain_name,
+)
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.batch import PLACE, add_notes, merge, parts_of
 from ralph.domain.tickets.checklist import LARGEST_BYTES, Checklist, Item, read_checklist, tick_all
@@ -25,8 +36,11 @@ from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceAway, UsageError
 
+T = TypeVar("T")
 LONGEST_WAIT = 10.0
 STEP = 0.02
+LONG = 100_000
+"""Bytes. What a longer file says is worked out in a thread: everything else goes on meanwhile."""
 ATTEMPTS = 20
 """To write a file that somebody else writes at the same time."""
 
@@ -39,6 +53,7 @@ def open_markdown(path: Path, root: Path) -> MarkdownSource:
     if not place.is_relative_to(top):
         message = f"{shown} is not in the project ({clean_line(str(root))})"
         raise UsageError(message, hint="only files of the project can be worked from: copy it there")
+    require_plain_name(place, top)
     try:
         found = beneath.status(place, top) if place != top else top.stat()
     except (OSError, ValueError) as error:
@@ -72,6 +87,7 @@ class MarkdownSource:
         self._place = place
         self._root = root
         self._is_folder = is_folder
+        self._known: dict[Path, tuple[bytes, Checklist]] = {}  # by what each file had in it, shortened
 
     @property
     def name(self) -> str:
@@ -85,7 +101,7 @@ class MarkdownSource:
         """Labels are for sources that others write to."""
         count = 0
         for one in self._lists():
-            for ticket in self._open_tickets(one):
+            for ticket in await self._open_tickets(one):
                 if wanted.limit is not None and count >= wanted.limit:
                     return
                 count += 1
@@ -94,14 +110,11 @@ class MarkdownSource:
     async def read(self, key: str) -> Ticket | None:
         found: list[Ticket] = []
         for one, names in self._sort(key):
-            checklist = self._read(one, is_optional=self._is_folder)
-            items = [] if checklist is None else [(name, checklist.find(name)) for name in names]
-            context = self._context(one)
-            found += [
-                self._ticket(one, item, context, key=f"{one.prefix}{name}")
-                for name, item in items
-                if item is not None
-            ]
+            checklist = await self._read(one, is_optional=self._is_folder)
+            named = [] if checklist is None else [(name, checklist.find(name)) for name in names]
+            items = [(name, item) for name, item in named if item is not None]
+            context = self._context(one) if items else ()
+            found += [self._ticket(one, item, context, key=f"{one.prefix}{name}") for name, item in items]
         return merge(found) if found else None
 
     async def say(self, key: str, text: str) -> None:
@@ -123,13 +136,16 @@ class MarkdownSource:
     # --- files ---
 
     def _shown(self, path: Path) -> str:
-        return clean_line(path.relative_to(self._root).as_posix())
+        """As it is: other names are refused."""
+        return path.relative_to(self._root).as_posix()
 
     def _lists(self) -> list[_List]:
         try:
             paths = find_lists(self._place, self._root) if self._is_folder else [self._place]
         except OSError as error:
             raise _unreadable(self.name, error) from None
+        for path in paths:
+            require_plain_name(path, self._root)
         stems = [_stem(path, self._root) for path in paths]
         count = Counter(stem.lower() for stem in stems)
         return [
@@ -149,14 +165,17 @@ class MarkdownSource:
             names.setdefault(place, []).append(name)
         for place, some in names.items():
             path = self._place / place if self._is_folder else self._place
-            if self._is_folder and (not place or ".." in path.parts or not path.is_relative_to(self._place)):
+            is_inside = place and ".." not in path.parts and path.is_relative_to(self._place)
+            if self._is_folder and not (is_inside and is_plain_name(path, self._root)):
                 continue  # no key of ours
             yield self._list(path, _stem(path, self._root)), some
 
-    def _read(self, one: _List, *, is_optional: bool = False) -> Checklist | None:
+    async def _read(self, one: _List, *, is_optional: bool = False) -> Checklist | None:
         """None: it is not there, or it is no list at all. Raises UsageError, with every line that is wrong."""
         try:
-            checklist = read_checklist(beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root))
+            checklist = await self._parse(
+                one.path, beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root)
+            )
         except FileNotFoundError as error:
             if is_optional:
                 return None
@@ -172,16 +191,26 @@ class MarkdownSource:
             raise UsageError(lines, hint="correct the file and try again")
         return checklist
 
+    async def _parse(self, path: Path, data: bytes) -> Checklist:
+        """All tickets of a file are asked about one by one: what it says is the same for each of them."""
+        digest = sha256(data).digest()
+        known, checklist = self._known.get(path, (b"", Checklist()))
+        if known != digest:
+            checklist = await _aside(read_checklist, data, size=len(data))
+            self._known[path] = (digest, checklist)
+        return checklist
+
     # --- tickets ---
 
-    def _open_tickets(self, one: _List) -> Iterator[Ticket]:
-        checklist = self._read(one, is_optional=self._is_folder)
+    async def _open_tickets(self, one: _List) -> list[Ticket]:
+        checklist = await self._read(one, is_optional=self._is_folder)
         items = [] if checklist is None else [item for item in checklist.items if not item.is_ticked]
         context = self._context(one) if items else ()
-        yield from (self._ticket(one, item, context) for item in items)
+        return [self._ticket(one, item, context) for item in items]
 
     def _context(self, one: _List) -> tuple[str, ...]:
-        return tuple(self._shown(path) for path in find_context(one.path, self._root))
+        found = find_context(one.path, self._root)
+        return tuple(self._shown(path) for path in found if is_plain_name(path, self._root))
 
     def _ticket(self, one: _List, item: Item, context: tuple[str, ...], *, key: str = "") -> Ticket:
         return Ticket(
@@ -213,7 +242,8 @@ class MarkdownSource:
             for _ in range(ATTEMPTS):
                 try:
                     before = beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root)
-                    after, missing = _ticked(before, dict.fromkeys(names, 0), one.shown)
+                    lines = dict.fromkeys(names, 0)
+                    after, missing = await _aside(_ticked, before, lines, one.shown, size=len(before))
                     if after == before:
                         return missing
                     if beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root) == before:
@@ -245,6 +275,10 @@ class MarkdownSource:
             yield
         finally:
             os.close(descriptor)
+
+
+async def _aside(do: Callable[..., T], *args: Any, size: int) -> T:
+    return do(*args) if size < LONG else await asyncio.to_thread(do, *args)
 
 
 def _ticked(data: bytes, lines: Mapping[str, int], shown: str) -> tuple[bytes, tuple[str, ...]]:

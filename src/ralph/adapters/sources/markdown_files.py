@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ralph.adapters import beneath
+from ralph.domain.text.safe_text import reveal
+from ralph.domain.tickets.invisible import is_visible
 from ralph.errors import UsageError
 
 TASKS = "tasks.md"
@@ -110,6 +112,20 @@ def _inside(folder: Path, root: Path) -> list[Path]:
         return [folder / name for name in beneath.list_names(folder, root) if not name.startswith(".")]
     except OSError:
         return []
+
+
+def is_plain_name(path: Path, root: Path) -> bool:
+    """Whether its name in the project can be shown, and be told to an agent, as it is."""
+    return is_visible(path.relative_to(root).as_posix())
+
+
+def require_plain_name(path: Path, root: Path) -> None:
+    """Raises UsageError: names are on screens and in prompts, and must name the same file there."""
+    if not is_plain_name(path, root):
+        message = (
+            f"{reveal(path.relative_to(root).as_posix())} has characters in its name that cannot be shown"
+        )
+        raise UsageError(message, hint="rename it: no control characters, and none that are invisible")
 
 
 def is_file(path: Path, root: Path) -> bool:

@@ -62,11 +62,18 @@ class Checklist:
     problems: tuple[Problem, ...] = ()
     is_done: bool = False
     has_boxes: bool = True
+    _by_name: Mapping[str, Item] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        named: dict[str, Item] = {}
+        for one in self.items:
+            for name in (one.key.lower(), one.full_key):
+                named.setdefault(name, one)
+        object.__setattr__(self, "_by_name", named)
 
     def find(self, key: str) -> Item | None:
         """By either of its names."""
-        wanted = key.lower()
-        return next((one for one in self.items if wanted and wanted in (one.key.lower(), one.full_key)), None)
+        return self._by_name.get(key.lower()) if key else None
 
 
 class NotThere(LookupError):

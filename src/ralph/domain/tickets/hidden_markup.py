@@ -183,7 +183,7 @@ class Page:
         while place < line.end and (found := marks.search(self._text, place, line.end)):
             kept.append(self._text[place : found.start()])
             cut = self._cut_at(found[0], found.start(), line) or _Cut(found.end(), found[0])
-            cut = self._extend(found.start(), cut)
+            cut = self._extend(found.start(), cut, line)
             kept.append(cut.shown)
             unseen += cut.unseen
             place = cut.until
@@ -205,9 +205,10 @@ class Page:
             case _:
                 return None  # behind a backslash
 
-    def _extend(self, at: int, cut: _Cut) -> _Cut:
+    def _extend(self, at: int, cut: _Cut, line: _Line) -> _Cut:
         """If it is not what we take it for, something in it may hide what follows."""
-        if not cut.unseen or COMMENT in cut.unseen or ELEMENT in cut.unseen:
+        is_comment = COMMENT in cut.unseen and (line.block == at or cut.until <= line.end)
+        if not cut.unseen or is_comment or ELEMENT in cut.unseen:
             return cut
         for tag in _LOOSE_TAG.finditer(self._text, at + 1, min(cut.until, len(self._text))):
             if any(map(_is_hiding, _ONE_ATTRIBUTE.finditer(tag["attributes"]))):

@@ -36,6 +36,11 @@ def drop_invisible(text: str) -> tuple[str, int]:
     return _INVISIBLE.sub(keep, text), dropped
 
 
+def is_visible(text: str) -> bool:
+    """Whether a name can be shown as it is."""
+    return text == clean_line(text) and not drop_invisible(text)[1]
+
+
 def visible_line(text: str) -> str:
     """One line, as people see it."""
     return " ".join(drop_invisible(clean_line(text))[0].split())

@@ -11,6 +11,7 @@ from ralph.domain.tasks.task import Task
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.ticket import Ticket
 
+_LENGTH = 16
 TICKET = "ticket"
 """The key of a task's metadata that says which ticket it came from."""
 
@@ -33,8 +34,16 @@ def task_of(ticket: Ticket, source: str, *, dependencies: Sequence[str] = ()) ->
 def fingerprint(ticket: Ticket) -> str:
     """Differs when anything that an agent would be told does. Labels, blockers and the like are no words."""
     said = [(remark.author, remark.text) for remark in ticket.remarks]
-    told = (ticket.title, ticket.text, said, ticket.criteria, ticket.priority, ticket.context)
-    return sha256(repr(told).encode(errors="replace")).hexdigest()[:16]
+    return _print(ticket.title, ticket.text, ticket.criteria) + _print(said, ticket.priority, ticket.context)
+
+
+def asks_the_same(one: str, other: str) -> bool:
+    """Whether two prints are of the same title, text and criteria: what people add below is no other wish."""
+    return one[:_LENGTH] == other[:_LENGTH]
+
+
+def _print(*parts: object) -> str:
+    return sha256(repr(parts).encode(errors="replace")).hexdigest()[:_LENGTH]
 
 
 def note_of(ticket: Ticket) -> str:

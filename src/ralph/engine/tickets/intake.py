@@ -60,7 +60,7 @@ class TicketIntake:
         cancelled = {name for name, status in statuses.items() if status is TaskStatus.CANCELLED}
         # A part of the list does not say that the rest is gone.
         missed = unlisted(tickets, known, over, labels) if self.limit is None else ()
-        gone = self._be_patient(await self._read(missed))
+        gone = self._be_patient(await self._read(missed), missed)
         together = [one for one in gone.values() if one is not None and is_batch(one.key)]
         tickets = [*tickets, *(_wait_for_batches(one, _batches(known)) for one in together)]
         return plan_intake(
@@ -78,10 +78,12 @@ class TicketIntake:
             )
         )
 
-    def _be_patient(self, found: dict[str, Ticket | None]) -> dict[str, Ticket | None]:
+    def _be_patient(self, found: dict[str, Ticket | None], missed: Sequence[str]) -> dict[str, Ticket | None]:
         """An editor that saves, or another branch for a moment, is no word of anybody's."""
         absent = {key for key, ticket in found.items() if ticket is None}
-        before, self._absent = self._absent, absent
+        before = self._absent
+        # Not all that are missed are asked about in every look; one that is listed again is there.
+        self._absent = absent | (before & (set(missed) - found.keys()))
         too_soon = absent - before if self.is_patient else set()
         return {key: ticket for key, ticket in found.items() if key not in too_soon}
 
@@ -129,12 +131,16 @@ def take_in(memory: TicketMemory, intake: Intake) -> None:
             problems.append(error)
     for one in (*intake.edited, *late):
         before = memory.of_task(one.known.task_id) or one.known
-        memory.tell(replace(before, noted=one.known.seen, note=note_of(one.ticket)))
+        memory.tell(replace(before, noted=one.known.seen, note=note_of(one.ticket), waits=""))
     for one in intake.restored:
         memory.restore(one.known)
+    standings = memory.standings() if intake.held else {}
     for held in intake.held:
-        if held.known is not None:
-            memory.save(held.known, note=f"{held.known.shown} is not begun: {held.reason}")
+        now = None if held.known is None else memory.of_task(held.known.task_id)  # or it was begun meanwhile
+        if now is not None and not _is_begun(standings, now.task_id):
+            memory.save(
+                replace(now, waits=held.reason), note=f"{held.ticket.shown} is not begun: {held.reason}"
+            )
     for gone in intake.gone:
         memory.withdraw(gone.known, gone.reason, is_settled=gone.is_settled)
     for problem in problems:

@@ -10,7 +10,7 @@ from ralph.domain.loop.events import Warned
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tickets.gate import why_unsure
 from ralph.domain.tickets.known import KnownTicket
-from ralph.domain.tickets.task_text import fingerprint
+from ralph.domain.tickets.task_text import asks_the_same, fingerprint
 from ralph.domain.tickets.ticket import Move
 from ralph.domain.tickets.told import Landing, Told, told_about
 from ralph.engine.ports import Publish
@@ -64,7 +64,7 @@ class WriteBack:
 
     def _is_told(self, known: KnownTicket, task: Task) -> bool:
         """As far as can be known without asking: of accepted work that is all, for it is looked at again and again."""
-        told = self._told(known, task, is_edited=bool(known.noted))
+        told = self._told(known, task, is_edited=_was_edited(known))
         return told.digest == known.told and task.status == known.settled
 
     def _told(self, known: KnownTicket, task: Task, *, is_edited: bool) -> Told:
@@ -77,7 +77,9 @@ class WriteBack:
             return False
         ticket = await self.open_source(known.source).read(known.key)
         is_unsure = ticket is None or bool(why_unsure(ticket))  # of such a one no words are to be had
-        return bool(known.noted) if ticket is None or is_unsure else fingerprint(ticket) != known.seen
+        if ticket is None or is_unsure:
+            return _was_edited(known)
+        return not asks_the_same(fingerprint(ticket), known.seen)
 
     async def _is_gone(self, known: KnownTicket) -> bool:
         """There is no ticket that could be told anything, now or later."""
@@ -90,15 +92,19 @@ class WriteBack:
         if told.digest == known.told:
             return
         source = self.open_source(known.source)
+        move = None if told.move is Move.FREE and not known.is_taken else told.move
+        unsaid: ServiceRefused | None = None
         try:
             if told.text:
                 await source.say(known.key, told.text)
-        except (
-            ServiceRefused
-        ) as refused:  # a locked conversation: what can be moved is moved, and this is said once
-            self.publish(Warned(f"{known.task_id}: {known.shown} takes no comment: {refused.message}"))
-        if told.move is not None and (known.is_taken or told.move is not Move.FREE):
-            await source.move(known.key, told.move, holder=self.holder)
+        except ServiceRefused as refused:
+            if move is None:  # whether it refuses this or everything cannot be known
+                raise
+            unsaid = refused
+        if move is not None:
+            await source.move(known.key, move, holder=self.holder)
+        if unsaid is not None:  # a locked conversation, for it takes the label: told so once
+            self.publish(Warned(f"{known.task_id}: {known.shown} takes no comment: {unsaid.message}"))
 
     def _settle(self, known: KnownTicket, task: Task, told: Told) -> None:
         now = self.memory.of_task(known.task_id) or known  # others may have noted something meanwhile
@@ -108,3 +114,8 @@ class WriteBack:
         self.memory.save(after, note=told.words)
         if told.words:
             self.publish(Warned(f"{task.id}: {told.words}", mild=not told.is_concern))
+
+
+def _was_edited(known: KnownTicket) -> bool:
+    """As far as it was seen."""
+    return bool(known.noted) and not asks_the_same(known.noted, known.seen)

@@ -282,7 +282,7 @@ def test_rights_that_may_not_be_asked_for_leave_only_the_owner() -> None:
 
 def test_rights_that_half_an_answer_left_out_are_asked_for_again() -> None:
     rights = Answers([{}, {"permission": "write"}])
-    by = {"user": STRANGER, "author_association": "MEMBER"}
+    by: dict[str, Any] = {"user": STRANGER, "author_association": "MEMBER"}
     source, _ = source_of({"GET issues/1": issue(**by), "GET collaborators/unknown/permission": rights})
 
     assert [getattr(run(source.read("1")), "is_trusted", "") for _ in range(3)] == [None, True, True]

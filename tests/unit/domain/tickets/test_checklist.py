@@ -512,6 +512,23 @@ def test_what_is_not_there_any_more_is_said(text: str) -> None:
         tick(text, 1, "T001")
 
 
+def test_what_people_do_not_see_of_an_item_is_left_out_and_told() -> None:
+    (item,) = read(
+        "## Pha\u200bse <!-- x -->\n\n**Goal**: sh\u200bip\n\n- [ ] T001 Do <!-- SECRET --> i\u200bt\n"
+        '  [a](b "SECRET")\n\n  [//]: # (SECRET)\n\n  <div hidden>SECRET</div> more\n'
+    ).items
+
+    assert (item.title, item.group, item.notes) == ("Do it [a](b)", "Phase", ("Goal: ship",))
+    assert "SECRET" not in repr(item)
+    assert item.left_out == (
+        "1 HTML comment, which people do not see",
+        "1 link title, which people do not see",
+        "1 unused link definition, which people do not see",
+        "1 hidden HTML element, which people do not see",
+        "1 invisible character",
+    )
+
+
 def test_the_boxes_of_its_criteria_are_ticked_with_it() -> None:
     """They are what was accepted; and other tools count them as tasks of their own."""
     text = "- [ ] 1.1 Build it\n  - [ ] it is red\n  - [x] it is round\n- [ ] 1.2 Sell it\n  - [ ] sold\n"

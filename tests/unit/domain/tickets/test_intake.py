@@ -257,8 +257,12 @@ def test_this_machine_s_own_name_keeps_nothing_out() -> None:
 
 @pytest.mark.parametrize("name", ["hello-1", "HELLO-1"])
 def test_a_task_of_the_same_name_is_not_replaced(name: str) -> None:
-    found = plan_intake(see(ticket("1", task_id=name), statuses={"hello-1": OPEN}))
-    assert reasons(found) == {"1": f"there is a task {name} already, which is not from this source"}
+    found = plan_intake(see(ticket("1", task_id=name), ticket("2", "1"), statuses={"hello-1": OPEN}))
+    marked, other = ids(found.new)
+    assert marked.startswith(f"{name}-"), "two repositories may have one name: the second gets a mark"
+    assert (other, found.new[1].dependencies) == ("hello-2", (marked,))
+    again = plan_intake(see(ticket("1", task_id=name), statuses={"hello-1": OPEN, marked.lower(): OPEN}))
+    assert reasons(again) == {"1": f"there is a task {name} already, which is not from this source"}
 
 
 def test_of_two_that_would_have_one_name_the_first_comes() -> None:
@@ -277,7 +281,43 @@ def test_one_that_is_not_ready_keeps_no_name() -> None:
 def test_a_known_one_that_is_not_ready_any_more_keeps_its_task() -> None:
     one = ticket("1")
     found = plan_intake(see(replace(one, criteria=()), before=[known(one)]))
-    assert (found.is_empty, found.unready) == (True, ())
+    assert (found.changed, found.gone, found.unready) == ((), (), ())
+    (held,) = found.held
+    assert held.known == known(one, waits=NOTHING_TO_CHECK)
+    assert held.known is not None
+    again = plan_intake(see(replace(one, criteria=()), before=[held.known]))
+    assert again.is_empty, "said once"
+    back = plan_intake(see(one, before=[held.known]))
+    assert [arrival.known.waits for arrival in back.changed] == [""], "and begun when it is ready again"
+
+
+@pytest.mark.parametrize(
+    ("change", "begun"),
+    [
+        ({"criteria": ()}, ["hello-1"]),  # it is worked on, and judged as before
+        ({"criteria": (), "labels": ("ralph", label_of("other"))}, []),  # another machine's business
+        ({"criteria": (), "is_trusted": None}, []),
+    ],
+)
+def test_what_is_not_begun_for_another_reason_is_not_held_back(
+    change: dict[str, object], begun: list[str]
+) -> None:
+    one = ticket("1")
+    assert plan_intake(see(replace(one, **change), before=[known(one)], begun=begun)).held == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("is_withdrawn", "status", "is_back"),
+    [(True, CANCELLED, True), (False, CANCELLED, False), (True, OPEN, False), (True, TaskStatus.DONE, False)],
+)
+def test_what_a_look_cancelled_a_look_restores_and_what_a_person_cancelled_stays_so(
+    is_withdrawn: bool, status: TaskStatus, is_back: bool
+) -> None:
+    one = ticket("1")
+    before = known(one, is_withdrawn=is_withdrawn)
+    found = plan_intake(see(one, before=[before], statuses={"hello-1": status}))
+    assert ids(found.restored) == (["hello-1"] if is_back else [])
+    assert (found.changed, found.new) == ((), ())
 
 
 # --- what waits for something ---
@@ -410,21 +450,22 @@ def test_one_whose_author_is_not_known_now_is_neither_taken_in_nor_cancelled(is_
 
 
 @pytest.mark.parametrize(
-    ("status", "is_said", "labels", "is_reopened"),
+    ("status", "settled", "labels", "told"),
     [
-        (TaskStatus.DONE, True, ("ralph",), True),
-        (TaskStatus.DONE, True, ("ralph", DONE), False),
-        (TaskStatus.DONE, False, ("ralph",), False),
-        (OPEN, True, ("ralph",), False),
+        (TaskStatus.DONE, "done", ("ralph",), "its task hello-1 is done: `ralph task followup hello-1`"),
+        (CANCELLED, "cancelled", ("ralph",), "its task was cancelled: `ralph task retry hello-1`"),
+        (TaskStatus.DONE, "done", ("ralph", DONE), ""),
+        (TaskStatus.DONE, "accepted", ("ralph",), ""),
+        (OPEN, "done", ("ralph",), ""),
     ],
 )
 def test_one_that_was_done_and_is_wanted_again_is_said_to_be(
-    status: TaskStatus, is_said: bool, labels: tuple[str, ...], is_reopened: bool
+    status: TaskStatus, settled: str, labels: tuple[str, ...], told: str
 ) -> None:
     one = ticket("1", labels=labels)
-    found = plan_intake(see(one, before=[known(one, is_said=is_said)], statuses={"hello-1": status}))
-    told = "its task hello-1 is done: `ralph task followup hello-1` adds what is left, or give it another id"
-    assert reasons(found) == ({"1": told} if is_reopened else {})
+    found = plan_intake(see(one, before=[known(one, settled=settled)], statuses={"hello-1": status}))
+    assert list(reasons(found)) == (["1"] if told else [])
+    assert reasons(found).get("1", "").startswith(told)
     assert (found.new, found.changed) == ((), ())
 
 
@@ -494,7 +535,14 @@ def apply(sight: Sight, found: Intake) -> Sight:
         statuses.setdefault(one.task.id.lower(), OPEN)
     for one in found.edited:
         remembered[one.ticket.key] = replace(sight.known[one.ticket.key], noted=one.known.seen)
+    for one in found.restored:
+        remembered[one.ticket.key] = one.known
+        statuses[one.known.task_id.lower()] = OPEN
+    for held in found.held:
+        assert held.known is not None
+        remembered[held.ticket.key] = held.known
     for gone in found.gone:
+        remembered[gone.known.key] = replace(remembered[gone.known.key], is_withdrawn=True)
         if statuses[gone.known.task_id.lower()] in (OPEN, TaskStatus.ACCEPTED):
             statuses[gone.known.task_id.lower()] = CANCELLED
     return replace(sight, known=remembered, statuses=statuses)

@@ -462,6 +462,26 @@ def test_a_comment_of_its_own_never_adds_anything(before: str, inside: str) -> N
     assert with_it.blockers == read_text(before).blockers
 
 
+HIDING = st.sampled_from(
+    ["<!-- {} -->", "[//]: # ({})", "[comment]: <> ({})", '[unused]: x "{}"', "[unused]: <{}>", "[^unused]: {}", '[a](b "{}")', "![{}](b)",
+     "[a](<{}>)", "<div hidden>{}</div>", "<b title='{}'>a</b>", "<?{}?>", "<![CDATA[{}]]>", "<!DOCTYPE {}>", "``` a {}", "<p {}>"]
+)  # fmt: skip
+
+
+@given(st.lists(MARKS, max_size=40).map("".join), HIDING, st.lists(MARKS, max_size=10).map("".join))
+def test_nothing_that_is_hidden_in_a_paragraph_of_its_own_is_read(
+    before: str, hiding: str, after: str
+) -> None:
+    """Where nothing before it is open, and whatever follows."""
+    for one in "`~<[](){}'\"":
+        before = before.replace(one, "")
+
+    found = read_text(f"{before}\n\nwords\n\n{hiding.replace('{}', 'SECRET words')}\n\n{after}")
+
+    assert "SECRET words" not in repr(found)
+    assert any("people do not see" in told for told in found.left_out)
+
+
 HOSTILE = [
     "<!--", "<!-- -->", "-->", "- ", "* ", "- [ ] x\n", "1. ", "> ", "#", "`", "```\n", "~~~\n", "**", "\t", " ", "\n", " \n", "a.", "a/",
     "#1,", "<!--\n", "<!-- x\n\n", "Done when:\n", "Acceptance\n---\n- a\n", "- \n  - \n", "Blocked by #1\n", "Estimate: ", "\x1b[",

@@ -396,6 +396,100 @@ def test_whichever_is_gone_is_found_to_be(machine: Machine, source: MemorySource
     run(machine, scenario)
 
 
+def test_one_that_is_not_there_is_gone_only_if_it_is_not_there_the_next_time_either(
+    machine: Machine, source: MemorySource
+) -> None:
+    """However many they are: not all are asked about in every look."""
+    keys = [source.add(f"Ticket {number}", READY) for number in range(2 * MOST_ASKED + 1)]
+
+    async def scenario(process: Process) -> None:
+        await look(process)
+        issues = dict(source.issues)
+        for key in keys:
+            source.delete(key)
+        intake = replace(process.intake, is_patient=True)
+        for _ in range(3):
+            take_in(process.tickets, await intake.look())
+        assert len(process.tasks.in_status(OPEN)) > MOST_ASKED
+        source.issues.update({keys[0]: issues[keys[0]]})
+        for _ in range(6):
+            take_in(process.tickets, await intake.look())
+        assert [task.id for task in process.tasks.in_status(OPEN)] == [f"memory-{keys[0]}"]
+
+    run(machine, scenario)
+
+
+def test_an_editor_that_saves_withdraws_nothing(machine: Machine, source: MemorySource) -> None:
+    source.add("First", READY)
+
+    async def scenario(process: Process) -> None:
+        await look(process)
+        intake = replace(process.intake, is_patient=True)
+        issue = source.issues.pop("1")
+        for is_there in (False, True, False, True):
+            source.issues.pop("1", None)
+            source.issues.update({"1": issue} if is_there else {})
+            take_in(process.tickets, await intake.look())
+            assert process.task("1").status is OPEN
+
+    run(machine, scenario)
+
+
+def test_what_a_look_withdrew_comes_back_and_what_a_person_cancelled_does_not(
+    machine: Machine, source: MemorySource
+) -> None:
+    for title in ("First", "Second"):
+        source.add(title, READY)
+
+    async def scenario(process: Process) -> None:
+        await look(process)
+        source.unlabel("1", "ralph")
+        await look(process)
+        assert process.task("1").status is CANCELLED
+        process.put("2", CANCELLED)
+        assert await process.write_back.run() == []
+        source.label("1", "ralph")
+        await look(process)
+        assert (process.task("1").status, process.task("2").status) == (OPEN, CANCELLED)
+        assert process.notes_of("1")[-1] == "#1 is wanted again"
+        assert await process.desk.take(process.task("1")) is None
+        process.put("1", CANCELLED)
+        assert await process.write_back.run() == []
+        await look(process)
+        assert process.task("1").status is CANCELLED, "by a person, this time"
+
+    run(machine, scenario)
+
+
+def test_what_is_noted_while_one_is_held_back_is_kept(machine: Machine, source: MemorySource) -> None:
+    source.add("First", READY)
+
+    async def scenario(process: Process) -> None:
+        await look(process)
+        source.edit("owner1", "1", "no box")
+        source.after = lambda method, key: process.tickets.save(replace(process.known("1"), is_taken=True))
+        await look(process)
+        assert process.known("1").is_taken
+        assert process.known("1").waits
+
+    run(machine, scenario)
+
+
+def test_one_that_was_begun_while_it_was_found_to_be_not_ready_is_not_held_back(
+    machine: Machine, source: MemorySource
+) -> None:
+    source.add("First", READY)
+
+    async def scenario(process: Process) -> None:
+        await look(process)
+        source.edit("owner1", "1", "no box")
+        source.after = lambda method, key: process.begin("1")
+        await look(process)
+        assert process.known("1").waits == ""
+
+    run(machine, scenario)
+
+
 def unlist(source: MemorySource, keys: list[str]) -> None:
     """They are read as they were, but are in no list."""
     hidden = set(keys)

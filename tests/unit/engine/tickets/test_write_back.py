@@ -361,11 +361,49 @@ def test_a_ticket_that_refuses_does_not_keep_the_others_from_being_told(
             source.before = refuse
             for key in "123":
                 process.put(key, TaskStatus.DONE)
-            assert [problem.message for problem in await process.write_back.run()] == ["#1 is locked"]
+            assert await process.write_back.run() == []
+            assert await process.write_back.run() == []
             assert [len(source.comments(key)) for key in "123"] == [0, 1, 1]
-            source.before = lambda method, key: None
+            assert all(source.labels(key) == {"ralph", DONE} for key in "123"), "what can be moved is moved"
+            assert process.warnings == ["memory-1: #1 takes no comment: #1 is locked"]
+            assert process.tickets.untold() == []
+
+    asyncio.run(scenario())
+
+
+def test_a_word_that_is_refused_without_anything_else_to_do_is_said_later(
+    machine: Machine, source: MemorySource
+) -> None:
+    """Somebody's login is over, say: that must not pass for a word that was heard."""
+    deliver(machine)
+
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            accept(process, "1", "c" * 40)
+            source.fail("say", ServiceRefused("log in again"))
+            assert [problem.message for problem in await process.write_back.run()] == ["log in again"]
+            assert source.comments("1") == []
             assert await process.write_back.run() == []
             assert len(source.comments("1")) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_source_that_refuses_word_and_label_is_told_everything_later(
+    machine: Machine, source: MemorySource
+) -> None:
+    async def scenario() -> None:
+        with machine.start() as process:
+            await take_all(process)
+            process.put("1", TaskStatus.DONE)
+            source.fail("say", *[ServiceRefused("log in again")] * 2)
+            source.fail("move", *[ServiceRefused("log in again")] * 2)
+            for _ in range(2):
+                assert [problem.message for problem in await process.write_back.run()] == ["log in again"]
+            assert process.warnings == [], "it is no conversation that is locked"
+            assert await process.write_back.run() == []
+            assert (len(source.comments("1")), source.labels("1")) == (1, {"ralph", DONE})
 
     asyncio.run(scenario())
 
