@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -257,6 +258,24 @@ def test_a_prompt_that_is_none_starts_nothing(
         assert answer.status_code == status
         assert words in answer.json()["error"]
     assert not (api.state / "ralph.db").exists()
+
+
+def test_what_is_no_text_is_no_prompt(site: Site) -> None:
+    with site.client() as client:
+        place = f"/api/projects/{keys_of(client)['shop']}/runs"
+        for prompt in (5, {"a": 1}, ["x"], None, True):
+            answer = client.post(place, json={"prompt": prompt})
+            assert answer.status_code == 400, answer.text
+
+
+def test_a_project_that_was_removed_is_not_made_again(site: Site, shop: RealProject) -> None:
+    with site.client() as client:
+        place = f"/api/projects/{keys_of(client)['shop']}/work"
+        shutil.rmtree(shop.root)
+        answer = client.post(place, json={})
+        assert answer.status_code == 409
+        assert "is not there any more" in answer.text
+        assert not shop.root.exists()
 
 
 STARTS = ["work", "runs", "runs/r9/resume", "runs/r9/stop", "tasks/T-1/retry", "tasks/T-1/cancel"]

@@ -286,7 +286,9 @@ def _streamed(frames: AsyncIterator[bytes]) -> Response:
 
 
 def _text(body: dict[str, Any], name: str, most: int) -> str:
-    text = str(body.get(name, ""))
+    text = body.get(name, "")
+    if not isinstance(text, str):
+        raise HTTPException(400, f"{name} is not a text.")
     if len(text) > most:
         raise HTTPException(413, f"The text is longer than {most:,} characters.")
     return text

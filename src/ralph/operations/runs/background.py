@@ -89,6 +89,8 @@ def _begin(
 ) -> tuple[DetachedRun | None, str, RalphError | None]:
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     place = str(project.workspace)
+    if not project.workspace.is_dir():  # starting something makes no project
+        return None, "", UsageError(f"{place} is not there any more", hint="show another project")
     try:
         started = DetachedRun(
             project.state_folder,
