@@ -40,6 +40,7 @@ class Issue:
     comments: list[Comment] = field(default_factory=list)
     blockers: list[str] = field(default_factory=list)
     is_open: bool = True
+    uid: str = ""
 
 
 class MemorySource:
@@ -62,6 +63,7 @@ class MemorySource:
         self.after: Callable[[str, str], None] = lambda method, key: None
         self._troubles: dict[str, list[BaseException]] = {}
         self._numbers = count(1)
+        self._former: dict[str, str] = {}  # keys of tickets that have others by now
 
     # --- what others do ---
 
@@ -70,8 +72,15 @@ class MemorySource:
     ) -> str:
         """Gives the key."""
         key = str(next(self._numbers))
-        self.issues[key] = Issue(title, text, user, list(labels))
+        self.issues[key] = Issue(title, text, user, list(labels), uid=f"uid-{key}")
         return key
+
+    def rename(self, key: str) -> str:
+        """As if it were moved to another team: it gets another key, and is still found by the one that it had."""
+        new = str(next(self._numbers))
+        self.issues[new] = self.issues.pop(key)
+        self._former[key] = new
+        return new
 
     def edit(self, user: str, key: str, text: str) -> None:
         self.issues[key].text = text
@@ -140,6 +149,7 @@ class MemorySource:
 
     async def read(self, key: str) -> Ticket | None:
         self._enter("read", key)
+        key = self._former.get(key, key)
         found = self._ticket(key) if key in self.issues else None
         self._leave("read", key)
         return found
@@ -187,6 +197,7 @@ class MemorySource:
             raise self._troubles[method].pop(0)
 
     def _issue(self, key: str) -> Issue:
+        key = self._former.get(key, key)
         if key not in self.issues:
             raise ServiceRefused(f"there is no ticket {key}")
         return self.issues[key]
@@ -217,6 +228,7 @@ class MemorySource:
             priority=priority_of(issue.labels),
             estimate=stated.estimate,
             url=f"{URL}/{key}",
+            uid=issue.uid,
         )
 
 

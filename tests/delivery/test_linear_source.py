@@ -251,3 +251,29 @@ def test_issues_become_tasks_once_and_those_of_strangers_do_not(linear: Linear, 
     assert set(tasks) == {first, second}
     assert all(evil in one.stdout + one.stderr for one in done)
     assert linear.tokens["owner1"] not in repr(done)
+
+
+@pytest.mark.parametrize("name", ["linear:ENG", f"linear:project/{SLUG}"])
+def test_a_ticket_that_is_moved_to_another_team_does_not_come_twice(
+    linear: Linear, tmp_path: Path, name: str
+) -> None:
+    first = linear.add("first", TEXT, projectId=PROJECT)
+    second = linear.add("second", TEXT, projectId=PROJECT)
+    linear.block(second, first)
+    project = tmp_path / "project"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True, timeout=30)
+    begun = ralph(linear, project, "task", "import", name, "--yes")
+    moved = linear.move_to("OPS", first)
+
+    again = ralph(linear, project, "task", "import", name, "--yes")
+    shown = ralph(linear, project, "task", "list", "--json")
+
+    assert [begun.returncode, again.returncode] == [0, 0], again
+    assert read(linear, moved).uid == read(linear, first).uid == linear.id_of(first)
+    assert read(linear, first).key == moved
+    assert "0 new tasks" in again.stdout + again.stderr or "nothing new" in again.stdout + again.stderr
+    assert moved not in again.stdout + again.stderr, "nothing is said about it"
+    tasks = {task["id"]: task for task in json.loads(shown.stdout)["tasks"]}
+    assert set(tasks) == {first, second}
+    assert {task["status"] for task in tasks.values()} == {"open"}

@@ -100,7 +100,7 @@ def test_away_at_the_start(project: ShipProject, forge: Forge) -> None:
     assert statuses(project) == {"LOCAL": "done", f"demo-{number}": "done"}
 
 
-def test_away_when_a_ticket_is_to_be_claimed(project: ShipProject, forge: Forge) -> None:
+def test_away_when_a_ticket_is_to_be_taken(project: ShipProject, forge: Forge) -> None:
     """It hangs, then it fails: the other ticket is worked on meanwhile."""
     first, second = (forge.open_issue("Add a file", BODY, labels=["ralph"]) for _ in range(2))
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from errno import ELOOP, ENOTDIR, EXDEV
+from errno import EACCES, ELOOP, ENOTDIR, EXDEV
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +19,8 @@ from ralph.adapters import files
 ROOT = Path("/")
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 READ = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+IN_PLACE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+WRITABLE = 0o222
 STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """Where there is O_PATH, a folder that may be searched but not listed can be on the way."""
 
@@ -160,6 +162,49 @@ def write_atomic(path: Path, content: str | bytes, top: Path = ROOT, *, mode: in
     """As ``files.write_atomic``. Raises OSError."""
     with parent_of(path, top) as (folder, name):
         files.write_in(folder, name, content, mode=mode)
+
+
+def open_in_place(path: Path, top: Path = ROOT) -> BinaryIO:
+    """To read, and to change single bytes of (``patch``). Raises OSError for whatever is not a plain file.
+
+    What nobody may write is refused to root, too: somebody wants it to stay as it is.
+    """
+    with parent_of(path, top) as (folder, name):
+        descriptor = os.open(name, IN_PLACE, dir_fd=folder)
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode):
+                raise files.NotPlain
+            if not mode & WRITABLE:
+                raise PermissionError(EACCES, "it is read-only")
+            return os.fdopen(descriptor, "r+b")
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+
+def patch(file: BinaryIO, known: bytes, changes: Mapping[int, bytes]) -> bool:
+    """Write single bytes where they are, and leave the rest of the file to whoever else writes it, now or later.
+
+    ``known``: what it began with a moment ago; ``changes``: a byte by its place in that. False: it begins otherwise by now.
+    """
+    descriptor, after = file.fileno(), bytearray(known)
+    if os.pread(descriptor, len(known), 0) != known:
+        return False
+    for place, byte in changes.items():
+        # Asked again each time: whoever has just written all of it would find our byte in their words.
+        if os.pread(descriptor, 1, place) != known[place : place + 1]:
+            return False
+        after[place] = byte[0]
+        os.pwrite(descriptor, byte, place)
+    os.fsync(descriptor)
+    return os.pread(descriptor, len(known), 0) == after
+
+
+def leads_to(path: Path, file: BinaryIO, top: Path = ROOT) -> bool:
+    """Whether a path is the name of this very file, and not of another that has taken its place. Raises OSError."""
+    found, own = status(path, top), os.fstat(file.fileno())
+    return found is not None and (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)
 
 
 def open_new(path: Path, top: Path = ROOT, *, mode: int = 0o666) -> BinaryIO:

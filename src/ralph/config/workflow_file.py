@@ -208,7 +208,7 @@ def _without_clone(line: str) -> str | None:
     """None: nothing is left of it."""
     words, both, rest = line.partition("&&")
     parts = words.split()
-    if parts[:2] != ["git", "clone"] or parts[-1] not in (".", "./") or words.rstrip().endswith("\\"):
+    if " ".join(parts[:2]) != "git clone" or parts[-1] not in (".", "./") or words.rstrip().endswith("\\"):
         return line
     return rest.strip() if both else None
 

@@ -38,6 +38,9 @@ class Beyond:
     edits: dict[str, list[tuple[str, str]]] = field(
         default_factory=dict
     )  # of an issue: who changed its description or its title
+    moved: dict[str, str] = field(
+        default_factory=dict
+    )  # of an issue: how it is called since it is in another team
     estimates: dict[str, float] = field(default_factory=dict)
     slugs: dict[str, str] = field(default_factory=dict)  # of a project's name
     names: dict[str, str] = field(default_factory=dict)  # of a comment
@@ -146,6 +149,8 @@ class Asked:
         return self._whole(self._found(key))
 
     def _found(self, key: str) -> Any:
+        """By its id, or by any name that it has or had."""
+        key = next((own for own, name in self._beyond.moved.items() if name == key), key)
         found = self._ask(f"query($id: String!) {{ issue(id: $id) {{ {ISSUE} }} }}", id=key)["issue"]
         return self._must(None if self._beyond.is_hidden else found, "Issue")
 
@@ -158,6 +163,8 @@ class Asked:
     # ── entries ──
 
     def _whole(self, issue: dict[str, Any]) -> dict[str, Any]:
+        if name := self._beyond.moved.get(issue["id"]):
+            issue = {**issue, "identifier": name, "team": {**issue["team"], "key": name.partition("-")[0]}}
         own, labels = issue["id"], issue["labels"]["nodes"]
         comments = [self._said(one) for one in reversed(issue["comments"]["nodes"])]
         blockers = [
@@ -196,7 +203,8 @@ class Asked:
         }
 
     def _other(self, key: str) -> Any:
-        return self._ask("query($id: String!) { issue(id: $id) { identifier } }", id=key)["issue"]
+        found = self._ask("query($id: String!) { issue(id: $id) { identifier } }", id=key)["issue"]
+        return found and {"identifier": self._beyond.moved.get(key) or found["identifier"]}
 
     def _said(self, comment: dict[str, Any]) -> dict[str, Any]:
         own = comment["id"]

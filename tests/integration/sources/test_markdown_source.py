@@ -7,7 +7,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from ralph.adapters.sources.markdown import MarkdownSource, open_markdown
 from ralph.adapters.sources.markdown_files import MOST_FILES
 from ralph.domain.tasks.entry import id_problem
 from ralph.domain.tickets.batch import batch
+from ralph.domain.tickets.checklist import find_boxes as find_in_text
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Source, Wanted
 from ralph.errors import ServiceAway, UsageError
@@ -527,6 +529,144 @@ def test_many_ticks_in_one_process_all_win(tmp_path: Path) -> None:
 
     run(race())
     assert file.read_text().count("[x]") == 30
+
+
+# --- whoever else writes the file ---
+
+
+def test_a_box_is_a_byte_of_the_very_file(tmp_path: Path) -> None:
+    """A new file under its name would be another one for links, owners and whoever has it open."""
+    file = write(tmp_path / f"{'n' * 250}.md", "- [ ] T001 é\n  - [ ] box\n- [ ] T002 b\n")
+    (tmp_path / "other").hardlink_to(file)
+    if os.geteuid() == 0:
+        os.chown(file, 1234, 1234)
+    before = file.stat()
+
+    finish(open_markdown(file, tmp_path), "T001")
+
+    after = file.stat()
+    assert (tmp_path / "other").read_text() == "- [x] T001 é\n  - [x] box\n- [ ] T002 b\n"
+    assert (after.st_ino, after.st_uid, after.st_gid, after.st_mode) == (
+        before.st_ino,
+        before.st_uid,
+        before.st_gid,
+        before.st_mode,
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {file.name, "other"}
+
+
+def test_a_file_that_is_read_only_stays_as_it_is(tmp_path: Path) -> None:
+    file = write(tmp_path / "TODO.md", "- [ ] T001 a\n- [x] T002 b\n")
+    file.chmod(0o444)
+    source = open_markdown(file, tmp_path)
+
+    with pytest.raises(UsageError, match=r"TODO\.md cannot be ticked: ") as caught:
+        finish(source, "T001")
+
+    assert "make the file writable" in caught.value.hint
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("- [ ] T001 a\n- [x] T002 b\n", 0o444)
+    assert run(source.read("T001")) is not None
+
+
+WRITER = """
+import os, sys, time
+
+path, stop, how = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+count = 0
+while count < 1_000 and not os.path.exists(stop):
+    line = f"- [ ] new {count}\\n".encode()
+    if how == "append":
+        end = os.open(path, os.O_WRONLY | os.O_APPEND)
+        os.write(end, line)
+        os.close(end)
+    else:
+        with open(path, "rb") as file:
+            whole = file.read()
+        with open(path + "~", "wb") as file:
+            file.write(whole + line)
+        os.replace(path + "~", path)
+    count += 1
+    time.sleep(0.001 if how == "append" else 0.01)  # no person is faster, and the file stays short
+print(count)
+"""
+
+
+@pytest.mark.parametrize("how", ["append", "replace"])
+def test_what_others_write_while_boxes_are_ticked_is_all_there(tmp_path: Path, how: str) -> None:
+    keys = [f"T{number:03}" for number in range(60)]
+    file = write(tmp_path / "lists/TODO.md", "".join(f"- [ ] {key} a\n" for key in keys))
+    source = open_markdown(file, tmp_path)
+
+    async def race() -> int:
+        writer = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", WRITER, str(file), str(tmp_path / "stop"), how,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert writer.stdout
+        assert writer.stdin
+        assert await writer.stdout.readline() == b"ready\n"
+        writer.stdin.write(b"go\n")
+        await writer.stdin.drain()
+        # Whoever saves the whole file all the time is waited for, and the tick is tried again later.
+        patience = suppress(*([ServiceAway] if how == "replace" else []))
+        for key in keys:
+            with patience:
+                await source.move(key, Move.FINISH, holder="x")
+        write(tmp_path / "stop", "")
+        out, _ = await asyncio.wait_for(writer.communicate(), 60)
+        return int(out)
+
+    count = run(race())
+    if how == "replace":  # the writer may have put back what it had read before
+        run(source.move("+".join(keys), Move.FINISH, holder="x"))
+    assert count, "nobody wrote meanwhile"
+    new = "".join(f"- [ ] new {number}\n" for number in range(count))
+    assert file.read_text() == "".join(f"- [x] {key} a\n" for key in keys) + new
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_a_file_that_is_saved_while_the_box_is_looked_for_is_ticked_as_it_is_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_replaced: bool
+) -> None:
+    from ralph.adapters.sources import markdown
+
+    find = find_in_text
+    file = write(tmp_path / "TODO.md", "- [ ] T001 a\n")
+    saved = "# Words that are longer than before\n\n- [ ] T001 better\n"
+    looked: list[str] = []
+
+    def find_boxes(text: str, lines: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        looked.append(text)
+        if len(looked) == 1:  # somebody saves it just now
+            place = write(tmp_path / "new.md", saved).rename(file) if is_replaced else write(file, saved)
+            assert place == file
+        return find(text, lines)
+
+    monkeypatch.setattr(markdown, "find_boxes", find_boxes)
+    finish(open_markdown(file, tmp_path), "T001")
+
+    assert looked == ["- [ ] T001 a\n", saved]
+    assert file.read_text() == saved.replace("[ ]", "[x]")
+
+
+def test_a_box_that_is_missing_while_an_editor_saves_is_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ralph.adapters.sources import markdown
+
+    find = find_in_text
+    file = write(tmp_path / "TODO.md", "")  # so far
+
+    def find_boxes(text: str, lines: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        write(file, text or "- [ ] T001 a\n")
+        return find(text, lines)
+
+    monkeypatch.setattr(markdown, "find_boxes", find_boxes)
+    finish(open_markdown(file, tmp_path), "T001")
+
+    assert file.read_text() == "- [x] T001 a\n"
 
 
 def test_a_folder_that_stays_locked_is_tried_again_later(

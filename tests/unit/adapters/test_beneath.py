@@ -20,6 +20,7 @@ READS: dict[str, Act] = {
 }
 CHANGES: dict[str, Act] = {
     "status": beneath.status,
+    "open_in_place": lambda path, top: beneath.open_in_place(path, top).close(),
     "make_folder": lambda path, top: beneath.make_folder(path / "new", top),
     "remove": beneath.remove,
     "remove_tree": trees.remove_tree,
@@ -153,3 +154,26 @@ def test_descriptors_are_closed(top: Path) -> None:
     beneath.list_names(top, top)
     beneath.read_whole(top / "own", 10, top)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_patch_writes_its_bytes_and_no_others(top: Path) -> None:
+    with beneath.open_in_place(top / "own", top) as file:
+        known = file.read()
+        assert not beneath.patch(file, b"old", {0: b"X"})
+        (top / "own").write_text("own, and more")  # whoever adds something changes nothing of what is known
+        assert beneath.patch(file, known, {0: b"O", 2: b"N"})
+        assert beneath.leads_to(top / "own", file, top)
+        (top / "own").rename(top / "before")
+        assert not beneath.leads_to(top / "own", file, top)
+        (top / "own").write_text("own")
+        assert not beneath.leads_to(top / "own", file, top)
+
+    assert ((top / "before").read_text(), (top / "own").read_text()) == ("OwN, and more", "own")
+
+
+def test_what_is_no_plain_file_or_read_only_is_not_patched(top: Path) -> None:
+    os.mkfifo(top / "pipe")
+    (top / "own").chmod(0o444)
+    for name in ("pipe", "own", "absent", "."):
+        with pytest.raises(OSError):  # noqa: PT011
+            beneath.open_in_place(top / name, top)

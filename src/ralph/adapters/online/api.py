@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from urllib.parse import quote, urlencode
@@ -13,6 +14,8 @@ from ralph.errors import ServiceRefused
 
 PAGE = 100
 MOST_PAGES = 50
+UNKNOWN, IS_LAST = 0, -1
+_LAST = re.compile(r"[?&]page=([0-9]{1,9})(?:&[^<>]{0,500})?>; rel=\"last\"")
 MOST_STREAMED = 500
 """Pages of a list that is read as it comes: a server may say of every page that there is another one."""
 
@@ -60,10 +63,12 @@ class Api:
         """All of a list. One that does not end is refused: a part of it that nobody read may be the part that counts."""
         found: list[Shape] = []
         for number in range(1, MOST_PAGES + 1):
-            page, is_last = await self._page(path, {"per_page": PAGE, "page": number, **(query or {})}, key)
+            page, last = await self._page(path, {"per_page": PAGE, "page": number, **(query or {})}, key)
             found += page
-            if is_last:
+            if last == IS_LAST:
                 return found
+            if last > MOST_PAGES:
+                break  # what would be refused then is not read
         raise _endless(path, MOST_PAGES)
 
     async def stream(
@@ -71,19 +76,22 @@ class Api:
     ) -> AsyncIterator[Shape]:
         """The pages of a list as they come, for callers that may have enough before its end."""
         for number in range(first, first + MOST_STREAMED):
-            page, is_last = await self._page(path, {"per_page": PAGE, "page": number, **(query or {})}, "")
+            page, last = await self._page(path, {"per_page": PAGE, "page": number, **(query or {})}, "")
             yield page
-            if is_last:
+            if last == IS_LAST:
                 return
         raise _endless(path, MOST_STREAMED)
 
-    async def _page(self, path: str, query: Mapping[str, str | int], key: str) -> tuple[Shape, bool]:
+    async def _page(self, path: str, query: Mapping[str, str | int], key: str) -> tuple[Shape, int]:
+        """And which page the list ends with, as far as it is known; IS_LAST: this one."""
         answer = await self._ask(path, query=query)
         found = decoded(answer.body)
         page = found[key] if key else found
         if not page.is_list or not all(entry.is_object for entry in page):
             raise garbled(wanted=f"list at {path}")
-        return page, 'rel="next"' not in answer.headers.get("link", "")
+        link = answer.headers.get("link", "")
+        last = _LAST.search(link)
+        return page, IS_LAST if 'rel="next"' not in link else int(last[1]) if last else UNKNOWN
 
     async def _ask(
         self, path: str, *, query: Mapping[str, str | int] | None = None, is_log: bool = False

@@ -185,9 +185,11 @@ class GitHubIssues:
         path = f"{self._root}/issues/{issue['number'].number}/comments"
         first = max(1, -(-count // PAGE) - MOST_COMMENT_PAGES + 1)
         found: list[Shape] = []
+        pages = 0
         async for page in self._api.stream(path, first=first):
             found += page
-            if len(found) > (MOST_COMMENT_PAGES + 1) * PAGE:
+            pages += 1
+            if pages > MOST_COMMENT_PAGES:  # some may have been written meanwhile
                 break
         found.sort(key=lambda one: (one["created_at"].moment, one["id"].number))
         return found, (first - 1) * PAGE

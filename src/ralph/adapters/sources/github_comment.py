@@ -22,10 +22,32 @@ class OneComment:
         self._api = api
         self._people = people
         self._root = root
+        self._known: dict[int, int] = {}  # by the number of an issue: others' comments need not be searched
 
     async def say(self, number: int, text: str) -> None:
-        """Whoever was killed after the comment was made finds it again; of two that were made at once the older one stays."""
+        """Whoever was killed after the comment was made finds it again; of two that were made at once the older one stays.
+
+        An issue with more comments than can be searched is told nothing: ralph's own may be among them.
+        """
         body = f"{cut_comment(text, LONGEST)}\n\n{MARK}"
+        kept = await self._edit(await self._remember(number), body)
+        if kept is None:
+            kept = await self._find_or_make(number, body)
+        if kept is not None:
+            self._known[number] = _id(kept)
+
+    async def _remember(self, number: int) -> list[Shape]:
+        """Ours, if it was found before and is still there."""
+        if (known := self._known.pop(number, 0)) == 0:
+            return []
+        try:
+            found = await self._api.get(self._path(known))
+        except Unseen:
+            return []
+        return [found] if _id(found) == known and _is_ours(found, await self._people.me()) else []
+
+    async def _find_or_make(self, number: int, body: str) -> Shape | None:
+        """None: it is made, and GitHub does not list it yet."""
         found = await self._find(number)
         if (kept := await self._edit(found, body)) is None:
             await self._api.send("POST", f"{self._root}/issues/{number}/comments", {"body": body})
@@ -34,6 +56,7 @@ class OneComment:
         for other in found:
             if kept is not None and _id(other) > _id(kept):
                 await self._delete(other)
+        return kept
 
     async def _find(self, number: int) -> list[Shape]:
         """Our own, the oldest first."""
@@ -47,7 +70,7 @@ class OneComment:
             if _lines(comment["body"].text) == _lines(body):
                 return comment
             try:
-                await self._api.send("PATCH", self._path(comment), {"body": body})
+                await self._api.send("PATCH", self._path(_id(comment)), {"body": body})
             except Unseen:
                 continue
             return comment
@@ -55,12 +78,12 @@ class OneComment:
 
     async def _delete(self, comment: Shape) -> None:
         try:
-            await self._api.send("DELETE", self._path(comment), None)
+            await self._api.send("DELETE", self._path(_id(comment)), None)
         except Missing:
             return  # someone was faster
 
-    def _path(self, comment: Shape) -> str:
-        return f"{self._root}/issues/comments/{_id(comment)}"
+    def _path(self, comment: int) -> str:
+        return f"{self._root}/issues/comments/{comment}"
 
 
 def _is_ours(comment: Shape, me: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ralph.adapters.online.problems import garbled
-from ralph.adapters.online.shape import Shape
+from ralph.adapters.online.shape import LARGEST, Shape
 from ralph.adapters.sources.titles import LONGEST_UNTRUSTED, visible_title
 from ralph.domain.tasks.entry import LONGEST as LONGEST_ID
 from ralph.domain.text.safe_text import clean_line
@@ -21,9 +21,9 @@ UNKNOWN = (
     "all of its text and comments: GitHub does not say now whether its author may write to the repository"
 )
 _STATES = ("open", "closed")
-_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+_NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 _REFERENCE = re.compile(
-    r"(?:(?P<owner>[\w.-]+)/(?P<name>[\w.-]+))?(?:#|\bGH-)(?P<number>[1-9][0-9]{0,17})", re.ASCII
+    r"(?:(?P<owner>[\w.-]+)/(?P<name>[\w.-]+))?(?:#|\bGH-)(?P<number>[1-9][0-9]{0,18})", re.ASCII
 )
 _ADDRESS = re.compile(
     r"https?://(?P<host>[\w.:-]{1,100})/(?P<owner>[\w.-]{1,100})/(?P<name>[\w.-]{1,100})"
@@ -81,6 +81,7 @@ def ticket_of(issue: Shape, home: Home, heard: Heard) -> Ticket:
         priority=priority_of(labels),
         estimate=stated.estimate,
         url=clean_line(issue["html_url"].text),
+        uid=_uid(issue),
     )
 
 
@@ -98,6 +99,7 @@ def unheard_ticket(issue: Shape, home: Home, is_trusted: bool | None) -> Ticket:
         labels=labels_of(issue),
         left_out=(UNKNOWN if is_trusted is None else UNTRUSTED,),
         url=clean_line(issue["html_url"].text),
+        uid=_uid(issue),
     )
 
 
@@ -145,8 +147,14 @@ def _label(label: Shape) -> str:
 
 
 def number_of(key: str) -> int:
-    """0: it is no number of an issue."""
-    return int(key) if _NUMBER.fullmatch(key) else 0
+    """0: it is no number of an issue, or larger than one that GitHub's answers may have."""
+    number = int(key) if _NUMBER.fullmatch(key) else 0
+    return number if number < LARGEST else 0
+
+
+def _uid(issue: Shape) -> str:
+    """What GitHub itself calls it; empty: it does not say."""
+    return str(issue["id"].number or "")
 
 
 def waited_for(blockers: Iterable[Shape], home: Home) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -16,7 +16,7 @@ from ralph.adapters.sources.linear_api import LINEAR, LinearApi, reach_linear
 from ralph.adapters.sources.linear_comment import OneComment
 from ralph.adapters.sources.linear_editors import Editors
 from ralph.adapters.sources.linear_labels import Labels
-from ralph.adapters.sources.linear_pages import cursor_of, has_more, nodes_of
+from ralph.adapters.sources.linear_pages import Cursor, has_more, nodes_of
 from ralph.adapters.sources.linear_queries import (
     COMPLETED,
     DEEP,
@@ -150,13 +150,12 @@ class LinearIssues:
         open_ones = {"state": {"type": {"nin": list(OVER)}}}
         chosen = {**self._place.issues, **open_ones, **({"and": needed} if needed else {})}
         variables = {"filter": chosen, "last": PAGE, **SHALLOW.variables}
-        before: str | None = None
+        cursor = Cursor(is_backwards=True)
         for _ in range(MOST_PAGES):
-            found = (await self._api.ask(TICKETS, {**variables, "before": before}))["issues"]
+            found = (await self._api.ask(TICKETS, {**variables, "before": cursor.place}))["issues"]
             for issue in reversed(list(nodes_of(found))):
                 yield issue
-            before = cursor_of(found, "hasPreviousPage", "startCursor")
-            if before is None:
+            if not cursor.move_on(found):
                 return
         message = f"{self.name} lists more than {MOST_PAGES * PAGE:,} open issues"
         raise UsageError(message, hint="use a label that fewer have, or --limit to take only the first ones")
@@ -196,14 +195,20 @@ class LinearIssues:
         edited = await self._editors.judge(issue)
         if edited.is_trusted is not True:
             return unheard_ticket(issue, is_trusted=edited.is_trusted, why=edited.why)
-        comments = list(nodes_of(issue["comments"]))
-        after = cursor_of(issue["comments"])
-        while after is not None and len(comments) < MOST_COMMENTS:
-            variables = {"id": issue["id"].text, "first": DEEP.comments, "after": after}
-            found = (await self._api.ask(REMARKS, variables))["issue"]["comments"]
-            comments += nodes_of(found)
-            after = cursor_of(found)
-        return ticket_of(issue, comments, unread=after is not None)
+        comments, is_whole = await self._comments(issue)
+        return ticket_of(issue, comments, unread=not is_whole)
+
+    async def _comments(self, issue: Shape) -> tuple[list[Shape], bool]:
+        """And whether those are all of them."""
+        page, cursor = issue["comments"], Cursor()
+        comments = list(nodes_of(page))
+        for _ in range(MOST_COMMENTS // DEEP.comments - 1):
+            if not cursor.move_on(page):
+                return comments, True
+            variables = {"id": issue["id"].text, "first": DEEP.comments, "after": cursor.place}
+            page = (await self._api.ask(REMARKS, variables))["issue"]["comments"]
+            comments += nodes_of(page)
+        return comments, not has_more(page)
 
     async def _require_place(self) -> None:
         """A list of issues is empty for a team that does not exist, too."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ralph.adapters.online.problems import Unseen
 from ralph.adapters.online.shape import Shape
 from ralph.adapters.sources.linear_api import LinearApi
-from ralph.adapters.sources.linear_pages import cursor_of, nodes_of
+from ralph.adapters.sources.linear_pages import Cursor, nodes_of
 from ralph.adapters.sources.linear_people import spell_kind, trusts
 from ralph.adapters.sources.linear_queries import HISTORY
 
@@ -50,11 +50,11 @@ class Editors:
         return found
 
     async def _ask(self, name: str) -> Edited:
-        after: str | None = None
+        cursor = Cursor()
         unknown: Edited | None = None
         for _ in range(MOST_CHANGES // PAGE):
             try:
-                answer = await self._api.ask(HISTORY, {"id": name, "first": PAGE, "after": after})
+                answer = await self._api.ask(HISTORY, {"id": name, "first": PAGE, "after": cursor.place})
             except Unseen:
                 return Edited(None, _told("Linear does not say who edited it"))
             found = answer["issue"]["history"]
@@ -63,8 +63,7 @@ class Editors:
                 if verdict.is_trusted is False:
                     return verdict
                 unknown = verdict if verdict.is_trusted is None else unknown
-            after = cursor_of(found)
-            if after is None:
+            if not cursor.move_on(found):
                 return unknown or Edited()
         return Edited(None, _told("its history is too long to see who edited it"))
 

@@ -25,10 +25,27 @@ def has_more(connection: Shape, name: str = "hasNextPage") -> bool:
     return found
 
 
-def cursor_of(connection: Shape, name: str = "hasNextPage", cursor: str = "endCursor") -> str | None:
-    """Where the next page begins; None: this is the last one."""
-    if not has_more(connection, name):
-        return None
-    if not (place := connection["pageInfo"][cursor].text):
-        raise garbled(wanted="where the next page begins", service=LINEAR)
-    return place
+class Cursor:
+    """Where the next page of a list begins. ``is_backwards``: the list is read from its end."""
+
+    def __init__(self, *, is_backwards: bool = False) -> None:
+        self._flag, self._name = (
+            ("hasPreviousPage", "startCursor") if is_backwards else ("hasNextPage", "endCursor")
+        )
+        self._seen: set[str] = set()
+        self.place: str | None = None
+
+    def move_on(self, page: Shape) -> bool:
+        """False: that was the last page. Raises ServiceAway if the next one is not to be found, or was there before.
+
+        A list that leads back to one of its pages never ends; one that leads ever further is for its reader to leave.
+        """
+        if not has_more(page, self._flag):
+            self.place = None
+            return False
+        place = page["pageInfo"][self._name].text
+        if not place or place in self._seen:
+            raise garbled(wanted="where the next page begins", service=LINEAR)
+        self._seen.add(place)
+        self.place = place
+        return True

@@ -82,6 +82,7 @@ def unheard_ticket(issue: Shape, *, is_trusted: bool | None, why: str = "") -> T
         labels=labels_of(issue),
         left_out=(why or (UNKNOWN if is_trusted is None else UNTRUSTED),),
         url=clean_line(issue["url"].text),
+        uid=issue["id"].text,
     )
 
 
@@ -107,6 +108,7 @@ def ticket_of(issue: Shape, comments: Sequence[Shape], *, unread: bool = False) 
         priority=_PRIORITIES.get(_whole(issue["priority"])) or priority_of(labels),
         estimate=stated.estimate if (points := _amount(issue["estimate"])) is None else points,
         url=clean_line(issue["url"].text),
+        uid=issue["id"].text,
     )
 
 

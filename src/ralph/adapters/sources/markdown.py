@@ -1,7 +1,7 @@
 """Markdown files of the project as a source of work: checklists, spec-kit's and OpenSpec's ``tasks.md``.
 
 They are read again whenever something is asked: people edit them meanwhile. What they say is worked out again only if they
-have changed. Only boxes are written, one character each.
+have changed. Only boxes are written, one byte each, where they are.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import fcntl
 import os
 import stat
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from errno import EACCES, EPERM, EROFS
 from hashlib import sha256
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from ralph.adapters import beneath, files
 from ralph.adapters.sources.markdown_files import (
@@ -30,7 +32,7 @@ from ralph.adapters.sources.markdown_files import (
 )
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.tickets.batch import PLACE, add_notes, merge, parts_of
-from ralph.domain.tickets.checklist import LARGEST_BYTES, Checklist, Item, read_checklist, tick_all
+from ralph.domain.tickets.checklist import LARGEST_BYTES, Checklist, Item, find_boxes, read_checklist
 from ralph.domain.tickets.checklist_key import print_of, task_id_of
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Wanted
@@ -41,6 +43,7 @@ LONGEST_WAIT = 10.0
 STEP = 0.02
 LONG = 100_000
 """Bytes. What a longer file says is worked out in a thread: everything else goes on meanwhile."""
+TICK = b"x"
 ATTEMPTS = 20
 """To write a file that somebody else writes at the same time."""
 
@@ -235,29 +238,35 @@ class MarkdownSource:
     # --- boxes ---
 
     async def _tick(self, one: _List, names: Sequence[str]) -> tuple[str, ...]:
-        """Those that are not there. Whoever else writes the file meanwhile does not lose anything."""
+        """Those that are not there. A byte is written for each box: whoever else writes the file loses nothing."""
         if not is_file(one.path, self._root) and self._is_folder:
             return tuple(names)  # the whole file is gone
         async with self._locked(one):
+            before = None
             for _ in range(ATTEMPTS):
                 try:
-                    before = beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root)
-                    lines = dict.fromkeys(names, 0)
-                    after, missing = await _aside(_ticked, before, lines, one.shown, size=len(before))
-                    if after == before:
-                        return missing
-                    if beneath.read_plain(one.path, LARGEST_BYTES + 1, self._root) == before:
-                        beneath.write_atomic(one.path, after, self._root)
-                        return missing
+                    with beneath.open_in_place(one.path, self._root) as file:
+                        data = file.read(LARGEST_BYTES + 1)
+                        boxes, missing = await _aside(_find_boxes, data, names, one.shown, size=len(data))
+                        is_done = not boxes or self._patch(one, file, data, boxes)
                 except OSError as error:
-                    raise _unreadable(one.shown, error) from None
+                    raise _unwritable(one.shown, error) from None
+                # An editor that saves may have written half of it: what is missing is looked for twice.
+                if is_done and (not missing or data == before):
+                    return missing
+                before = None if boxes else data
                 await asyncio.sleep(STEP)
         message = f"{one.shown} is being changed all the time by another program"
         raise ServiceAway(message)
 
+    def _patch(self, one: _List, file: BinaryIO, data: bytes, boxes: Sequence[int]) -> bool:
+        """False: somebody has written the file meanwhile, or saved another one under its name."""
+        is_ticked = beneath.patch(file, data, dict.fromkeys(boxes, TICK))
+        return is_ticked and beneath.leads_to(one.path, file, self._root)
+
     @asynccontextmanager
     async def _locked(self, one: _List) -> AsyncIterator[None]:
-        """Other processes of ralph wait. The folder is locked, not the file: that is replaced."""
+        """Other processes of ralph wait. The folder is locked, not the file: editors replace that."""
         try:
             descriptor = files.open_folder(one.path.parent)
         except OSError as error:
@@ -281,7 +290,8 @@ async def _aside(do: Callable[..., T], *args: Any, size: int) -> T:
     return do(*args) if size < LONG else await asyncio.to_thread(do, *args)
 
 
-def _ticked(data: bytes, lines: Mapping[str, int], shown: str) -> tuple[bytes, tuple[str, ...]]:
+def _find_boxes(data: bytes, names: Sequence[str], shown: str) -> tuple[list[int], tuple[str, ...]]:
+    """Where their open boxes are, in bytes, and which are not there."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -290,8 +300,9 @@ def _ticked(data: bytes, lines: Mapping[str, int], shown: str) -> tuple[bytes, t
     if len(data) > LARGEST_BYTES:
         message = f"{shown} is too large by now"
         raise UsageError(message, hint=f"split it: ralph reads at most {LARGEST_BYTES:,} bytes")
-    after, missing = tick_all(text, lines)
-    return after.encode(), missing
+    places, missing = find_boxes(text, dict.fromkeys(names, 0))
+    lengths = (len(text[at:to].encode()) for at, to in pairwise((0, *places)))
+    return list(accumulate(lengths)), missing
 
 
 def _stem(path: Path, root: Path) -> str:
@@ -304,3 +315,10 @@ def _unreadable(shown: str, error: OSError | ValueError) -> UsageError:
     return UsageError(
         f"{shown} cannot be used: {clean_line(why)}", hint="name a Markdown file of the project"
     )
+
+
+def _unwritable(shown: str, error: OSError) -> UsageError:
+    if error.errno not in (EACCES, EPERM, EROFS):
+        return _unreadable(shown, error)
+    message = f"{shown} cannot be ticked: {clean_line(error.strerror or str(error))}"
+    return UsageError(message, hint="make the file writable, or tick the box by hand")

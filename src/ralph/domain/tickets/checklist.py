@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from textwrap import dedent
 
 from ralph.domain.tasks.task import DEFAULT_PRIORITY
@@ -27,6 +28,8 @@ MOST_PROBLEMS = 20
 PHASE = 2
 """The level of the headings that spec-kit and OpenSpec give to phases."""
 _BOM = "\ufeff"
+_LINE_END = re.compile(r"\r\n|\n|\r")
+"""As in Markdown: old files end their lines with carriage returns alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,7 @@ def read_checklist(data: bytes) -> Checklist:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = len(_LINE_END.findall(data[: error.start].decode())) + 1
         problem = Problem((), "it is not UTF-8", "save it as UTF-8", f"line {line}")
         return Checklist(problems=(problem,))
     return read_items(text)
@@ -96,7 +99,7 @@ def read_checklist(data: bytes) -> Checklist:
 
 def read_items(text: str) -> Checklist:
     """The same, of a text."""
-    lines = read_lines(_lines(text))
+    lines = read_lines(_split(text)[0])
     problems = [*_malformed(lines)]
     drafts = _Drafts()
     for line in lines:
@@ -123,24 +126,29 @@ def tick(text: str, line: int, key: str) -> str:
 
     ``line``: where it was last, 0: unknown; if it has moved, it is found by its key.
     """
-    ticked, missing = tick_all(text, {key: line})
+    places, missing = find_boxes(text, {key: line})
     if missing:
         message = f"{key} is not there any more: its task was removed, renamed or written twice"
         raise NotThere(message)
-    return ticked
+    ends = (*places, len(text))
+    return text[: ends[0]] + "".join(f"x{text[at + 1 : end]}" for at, end in pairwise(ends))
 
 
-def tick_all(text: str, lines: Mapping[str, int]) -> tuple[str, tuple[str, ...]]:
-    """The same for several items, by key, and the keys of those that are not there."""
+def find_boxes(text: str, lines: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Where in a text the open boxes of these items are, and those of their criteria; and the keys that are not there.
+
+    ``lines``: by key, as in ``tick``.
+    """
+    split, starts = _split(text)
     drafts = _Drafts()
-    for one in read_lines(_lines(text)):
+    for one in read_lines(split):
         drafts.take(one)
     _give_keys(drafts.found, [])
     by_name: dict[str, list[_Draft]] = {}
     for draft in drafts.found:
         for name in {draft.key.lower(), draft.full} - {""}:
             by_name.setdefault(name, []).append(draft)
-    whole = text.split("\n")
+    places: set[int] = set()
     missing: list[str] = []
     for key, line in lines.items():
         found = by_name.get(key.lower(), [])
@@ -149,27 +157,36 @@ def tick_all(text: str, lines: Mapping[str, int]) -> tuple[str, tuple[str, ...]]
             missing.append(key)
             continue
         own = [] if there[0].is_ticked else [(there[0].line, there[0].box_at)]
-        for place, box_at in (*own, *there[0].open_boxes):
-            number = place - 1
-            at = box_at + (number == 0 and text.startswith(_BOM))
-            whole[number] = f"{whole[number][:at]}x{whole[number][at + 1 :]}"
-    return "\n".join(whole), tuple(missing)
+        places |= {starts[number - 1] + at for number, at in (*own, *there[0].open_boxes)}
+    return tuple(sorted(places)), tuple(missing)
 
 
-def _lines(text: str) -> list[str]:
-    return [line.removesuffix("\r") for line in text.removeprefix(_BOM).split("\n")]
+def _split(text: str) -> tuple[list[str], list[int]]:
+    """Its lines, and where each of them begins."""
+    lines: list[str] = []
+    starts = [int(text.startswith(_BOM))]
+    for end in _LINE_END.finditer(text):
+        lines.append(text[starts[-1] : end.start()])
+        starts.append(end.end())
+    return [*lines, text[starts[-1] :]], starts
 
 
 # --- what is no box, and looks like one ---
 
 _LIKE_A_BOX = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*\[[ \t]{0,9}[xX~/-]?[ \t]{0,9}\](?![(\[:])")
 
+_BEHIND = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\](?=[ \t]|$)")
+"""Whatever else begins so is a box."""
+
 
 def _malformed(lines: Sequence[Line]) -> Iterator[Problem]:
     for line in lines:
         if line.kind not in (Kind.ITEM, Kind.TEXT) or line.box:
             continue
-        if found := _LIKE_A_BOX.match(line.visible):
+        if line.kind is Kind.ITEM and _BEHIND.match(line.visible):
+            message = "the checkbox stands behind something that people do not see"
+            yield Problem((), message, "begin the line with `- [ ] `", f"line {line.number}")
+        elif found := _LIKE_A_BOX.match(line.visible):
             yield Problem(
                 (),
                 f"{found[0].strip()} is not a checkbox",
@@ -180,6 +197,7 @@ def _malformed(lines: Sequence[Line]) -> Iterator[Problem]:
 
 # --- which lines belong together ---
 
+_NUMBERED = re.compile(r"[ \t]*(\d{1,9})[.)]")
 _NOTE = re.compile(
     r"\*\*(?P<label>Goal|Purpose|Independent Test|Checkpoint|Acceptance(?: Criteria)?)(?::\*\*|\*\*[ \t]*:)(?P<words>.*)",
     re.IGNORECASE,
@@ -211,6 +229,8 @@ class _Draft:
     full: str = ""
     title: str = ""
     tags: tuple[str, ...] = ()
+    ordinal: str = ""
+    said: list[str] = field(default_factory=list)  # of what is below, without code and quotes
     below: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     invisible: int = 0
@@ -233,7 +253,10 @@ class _Draft:
         self.unseen += line.unseen
         if line.kind is Kind.TEXT and line.joins and not self.below:
             self.words.append(line.says)
-        elif line.box:  # whether the user has ticked it meanwhile is no other text
+            return
+        if line.kind in (Kind.ITEM, Kind.TEXT):
+            self.said.append(line.says)
+        if line.box:  # whether the user has ticked it meanwhile is no other text
             at = line.box_at
             self.below.append(f"{line.visible[:at]} {line.visible[at + 1 :]}")
             self.open_boxes += [(line.number, at)] if line.box == " " else []
@@ -292,9 +315,16 @@ class _Drafts:
             phase=self.phase,
             key=named.key,
             tags=named.tags,
+            ordinal=named.ordinal or _number_of(line.visible),
             unseen=list(line.unseen),
         )
         self.found.append(self.current)
+
+
+def _number_of(visible: str) -> str:
+    """Of an item in a numbered list: its place there."""
+    found = _NUMBERED.match(visible)
+    return found[1].lstrip("0") if found else ""
 
 
 def _indent(visible: str) -> int:
@@ -349,7 +379,8 @@ def _finish(drafts: Sequence[_Draft], problems: list[Problem], *, in_phases: boo
             is_ticked=draft.is_ticked,
             phase=draft.phase.phase,
             is_parallel="P" in draft.tags,
-            words=" ".join((draft.title, *draft.below))[:LONGEST_WORDS],
+            words=" ".join((draft.title, *draft.said))[:LONGEST_WORDS],
+            ordinal=draft.ordinal,
         )
         for draft in drafts
     ]

@@ -11,11 +11,15 @@ from ralph.domain.tasks.entry import LONGEST
 LONGEST_SLUG = 40
 _PRINT = 6
 
-# An id stands alone (T001, 1.2) or is set off from the words ([ENG-4], **TASK-1**:, 3.): "S3 upload" begins with none.
+# An id stands alone (T001, 1.2) or is set off from the words ([ENG-4], **TASK-1**:): "S3 upload" begins with none.
 _ID = re.compile(
     r"(?P<open>[*_`\[]{0,4})"
-    r"(?P<id>T(?:\d{2,6}[a-z]?|X{2,4})|\d{1,4}(?:\.\d{1,4}){1,5}|[A-Za-z]{1,10}-?\d{1,6}(?:\.\d{1,4}){0,4}|\d{1,4})"
+    r"(?P<id>T(?:\d{2,6}[a-z]?|X{2,4})|\d{1,4}(?:\.\d{1,4}){1,5}|[A-Za-z]{1,10}-?\d{1,6}(?:\.\d{1,4}){0,4})"
     r"(?P<close>[*_`\]]{0,4}[.):]?[*_`\]]{0,4})(?:[ \t]+(?P<dash>[-–—]+[ \t]+)?|$)"  # noqa: RUF001
+)
+# 3., 3) or (3): the place in a list, which is another item's as soon as one is put before it.
+_ORDINAL = re.compile(
+    r"(?P<open>[*_`]{0,4})(?:\((?=\d{1,4}\)))?(?P<number>\d{1,4})[.)](?P<close>[*_`]{0,4})(?:[ \t]+|$)"
 )
 _ALONE = re.compile(r"T(?:\d{2,6}[a-z]?|X{2,4})|\d{1,4}(?:\.\d{1,4}){1,5}")
 _TAG = re.compile(r"\[([A-Za-z]{1,10}\d{0,4})\][ \t]*")
@@ -25,18 +29,22 @@ _DOTTED = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,5}")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """``key`` is empty if the item has no id. ``tags``: what spec-kit writes behind it, ``P`` and the story."""
+    """``key`` is empty if the item has no id. ``tags``: what spec-kit writes behind it, ``P`` and the story.
+
+    ``ordinal``: the number that it has in its list, which is no name.
+    """
 
     key: str
     title: str
     tags: tuple[str, ...] = ()
+    ordinal: str = ""
 
 
 def split_id(words: str) -> Named:
     """``T012 [P] [US1] Create the model`` → T012, with its tags, and what is to be done."""
     found = _ID.match(words)
     if not found:
-        return Named("", words)
+        return _without_ordinal(words)
     key = found["id"]
     is_set_off = found["close"] or found["dash"]
     if not (_ALONE.fullmatch(key) or is_set_off):
@@ -49,6 +57,14 @@ def split_id(words: str) -> Named:
         tags.append(tag[1].upper())
         rest = rest[tag.end() :]
     return Named(key, rest.strip(), tuple(tags))
+
+
+def _without_ordinal(words: str) -> Named:
+    found = _ORDINAL.match(words)
+    if not found:
+        return Named("", words)
+    emphasis = "" if found["close"] else found["open"]  # that of the words, too
+    return Named("", f"{emphasis}{words[found.end() :]}".strip(), ordinal=found["number"].lstrip("0"))
 
 
 def is_spec_kit(key: str) -> bool:

@@ -24,6 +24,15 @@ _ONE = re.compile(
     re.IGNORECASE,
 )
 _STRICT = ("depends", "blocked")
+# What looks like an id wherever it stands: ZZ-9, T001.
+_ID = re.compile(r"[A-Z]{1,10}-\d{1,6}|T\d{3,6}[a-z]?")
+_ORDINARY = frozenset(
+    ("aes", "covid", "crc", "cve", "ecma", "es", "gpt", "http", "ieee", "ipv", "iso", "java", "jdk", "md", "oauth", "pep",
+     "posix", "rfc", "rsa", "sha", "tls", "usb", "utf")
+)  # fmt: skip
+"""What stands before a number in names of other things: UTF-8, SHA-256."""
+_GOES_ON = re.compile(r"[\w/-]|\.\w")
+_ENDS = re.compile(r"[*_`\])]*\s*(?:$|[).,;:!?])")
 _DIGITS = re.compile(r"\d+")
 MOST_SHOWN = 6
 MOST_NAMED = 500
@@ -32,7 +41,10 @@ MOST_NAMED = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an open or ticked item stands. ``words``: in which it may name others. ``is_parallel``: spec-kit's [P]."""
+    """Where an open or ticked item stands. ``words``: in which it may name others. ``is_parallel``: spec-kit's [P].
+
+    ``ordinal``: its number in a list, if it has one.
+    """
 
     key: str
     line: int
@@ -40,6 +52,7 @@ class Place:
     phase: int
     is_parallel: bool
     words: str
+    ordinal: str = ""
 
 
 @dataclass(slots=True)
@@ -99,7 +112,9 @@ class _Keys:
     """The keys of a file, in any case; those of a kind in the order of their numbers."""
 
     def __init__(self, places: Iterable[Place]) -> None:
+        places = list(places)
         self.by_key = {place.key.lower(): place for place in places}
+        self.ordinals = {place.ordinal for place in places} - {""}
         self.by_shape: dict[str, list[tuple[list[int], str]]] = {}
         for key in self.by_key:
             if shape := shape_of(key):
@@ -109,36 +124,70 @@ class _Keys:
 
     def between(self, first: str, last: str) -> list[str]:
         """``T003-T006``: those between, and the end."""
-        numbered = self.by_shape.get(shape_of(last), [])
+        numbered = self.by_shape.get(shape_of(last.lower()), [])
         low = bisect_right(numbered, _numbers(first), key=lambda one: one[0])
         high = bisect_left(numbered, _numbers(last), key=lambda one: one[0])
         return [key for _, key in numbered[low:high]] + [last]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mention:
+    """``is_strict``: what is said can mean nothing else than a dependency: "after 3 attempts" is none.
+
+    ``is_whole``: it is a word of its own. ``is_last``: and none follows that could make it an amount of something.
+    """
+
+    key: str
+    is_strict: bool
+    is_whole: bool
+    is_last: bool
+
+
 def _named_by(place: Place, keys: _Keys, problems: list[Problem]) -> list[str]:
-    """The open ones that it names. What looks like the ids of this file, and is none of them, is a mistake."""
+    """The open ones that it names. What can only be meant as an id, and is none of this file, is a mistake."""
     found: dict[str, None] = {}
-    for key, is_strict in islice(_mentions(place.words, keys), MOST_NAMED):
-        known = keys.by_key.get(key)
-        if known is not None and (is_strict or not key.isdigit()):
+    for one in islice(_mentions(place.words, keys), MOST_NAMED):
+        known = keys.by_key.get(one.key.lower())
+        if known is not None and (one.is_strict or not one.key.isdigit()):
             if not known.is_ticked:
                 found[known.key] = None
-        elif is_strict and shape_of(key) in keys.by_shape:
-            message = f"{place.key} depends on {key.upper()}, which is not in this file"
+        elif one.key.isdigit() and one.is_strict and one.is_last and one.key in keys.ordinals:
+            message = f"{place.key} depends on {one.key}, which is a place in a list and no id"
+            hint = f"give that task an id, such as `A-{one.key}: …`, and name it by that"
+            problems.append(Problem((), message, hint, f"line {place.line}"))
+        elif _is_meant(one, keys):
+            message = f"{place.key} depends on {one.key.upper()}, which is not in this file"
             problems.append(Problem((), message, "correct the id, or remove it", f"line {place.line}"))
     return list(found)
 
 
-def _mentions(words: str, keys: _Keys) -> Iterator[tuple[str, bool]]:
-    """In lower case, and whether the words can mean nothing else: "after 3 attempts" is no dependency."""
+def _is_meant(one: _Mention, keys: _Keys) -> bool:
+    """Whether it looks like the ids of this file, or like no ordinary word."""
+    shape = shape_of(one.key)
+    is_known = shape in keys.by_shape
+    if not one.is_whole:
+        return False
+    if shape == ".":  # or a version, or an amount: "after 1.5 seconds"
+        return (one.is_strict or is_known) and (one.is_last or (one.is_strict and is_known))
+    return is_known or (_ID.fullmatch(one.key) is not None and shape.rstrip("-") not in _ORDINARY)
+
+
+def _mentions(words: str, keys: _Keys) -> Iterator[_Mention]:
     for said in _NAMED.finditer(words):
         is_strict = said["verb"].lower().startswith(_STRICT)
         last = ""
         for one in _ONE.finditer(said["keys"]):
-            key = one["key"].lower()
-            is_range = bool(one["range"]) and shape_of(key) != "" and shape_of(key) == shape_of(last)
-            yield from ((other, is_strict) for other in (keys.between(last, key) if is_range else [key]))
-            last = key
+            key, is_end = one["key"], one.end() == len(said["keys"])
+            shape = shape_of(key.lower())
+            is_range = bool(one["range"]) and shape != "" and shape == shape_of(last)
+            for other in keys.between(last, key) if is_range else [key]:
+                yield _Mention(
+                    key=other,
+                    is_strict=is_strict,
+                    is_whole=not (is_end and _GOES_ON.match(words, said.end())),
+                    is_last=not is_end or _ENDS.match(words, said.end()) is not None,
+                )
+            last = key.lower()
 
 
 def _numbers(key: str) -> list[int]:

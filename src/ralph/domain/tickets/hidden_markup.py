@@ -120,7 +120,10 @@ class _Line:
 
 
 class Page:
-    """A text of which it is told line by line, in order, what people see. ``lines``: without newlines."""
+    """A text of which it is told line by line, in order, what people see. ``lines``: without newlines.
+
+    ``whole_until``: before this place in the last line that was told, nothing is hidden or shown otherwise.
+    """
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -128,6 +131,7 @@ class Page:
         self._starts = _starts_of(lines)
         self._blanks = _ends_of(lines, _BLANK)
         self._ends = _ends_of(lines, _INTERRUPTS)
+        self.whole_until = 0
         self._hidden_until = 0
         self._doubtful_until = 0  # a line: before it, code may begin where it seems to end
         self._known: dict[str, tuple[int, int]] = {}  # from where something was searched for, and where it is
@@ -149,6 +153,7 @@ class Page:
         ``is_fenced``: it is code, but that is not sure: only comments are left out.
         """
         start, words = self._starts[number], self._lines[number]
+        self.whole_until = 0 if self.hides(number) else len(words)
         if not self.hides(number) and not _ANY_MARK.search(words):
             return words, ()
         before = self._before(number)
@@ -165,6 +170,7 @@ class Page:
         )
         if not (is_fenced or self.hides(number)) and (cut := self._cut_definition(before, line)):
             self._hidden_until = cut.until
+            self.whole_until = before - start
             return f"{words[: before - start]}{cut.shown}".rstrip(), cut.unseen
         return self._scan(line)
 
@@ -184,6 +190,8 @@ class Page:
             kept.append(self._text[place : found.start()])
             cut = self._cut_at(found[0], found.start(), line) or _Cut(found.end(), found[0])
             cut = self._extend(found.start(), cut, line)
+            if cut.shown != self._text[found.start() : cut.until]:
+                self.whole_until = min(self.whole_until, found.start() - line.start)
             kept.append(cut.shown)
             unseen += cut.unseen
             place = cut.until

@@ -234,7 +234,7 @@ class _Reading:
         self.items.append((indent, indent + length))
         box = _BOX.match(words)
         at = len(visible) - len(visible.lstrip(" \t")) + length + 1 if box else -1
-        if box and self.lines[number][: at + 2] != visible[: at + 2]:
+        if at + 2 > self.page.whole_until:
             box, at = None, -1  # behind a comment: nobody would find it there
         if self._opens_fence(number, words, indent + length):
             words = ""

@@ -62,7 +62,9 @@ class TicketIntake:
         missed = unlisted(tickets, known, over, labels) if self.limit is None else ()
         gone = self._be_patient(await self._read(missed), missed)
         together = [one for one in gone.values() if one is not None and is_batch(one.key)]
-        tickets = [*tickets, *(_wait_for_batches(one, _batches(known)) for one in together)]
+        tickets = [*tickets, *(_wait_for(one, _batches(known)) for one in together)]
+        moved = {one.key: key for key, one in gone.items() if one is not None and one.uid and one.key != key}
+        tickets = [_wait_for(one, moved) for one in tickets]
         return plan_intake(
             Sight(
                 source=source.name,
@@ -93,16 +95,19 @@ class TicketIntake:
         batches = _batches(known)
         keys = {one.uid: key for key, one in known.items() if one.uid}
         found: list[Ticket] = []
+        renamed: dict[str, str] = {}  # what each is called now, which others may wait for
         new = 0
         async for listed in self.source.tickets(Wanted(labels=labels, limit=most)):
             ticket = replace(listed, key=keys[listed.uid]) if listed.uid in keys else listed
+            if ticket.key != listed.key:
+                renamed[listed.key] = ticket.key
             if ticket.key in batches:
                 continue
-            found.append(_wait_for_batches(ticket, batches))
+            found.append(_wait_for(ticket, batches))
             new += ticket.key not in known
             if new == self.limit:
                 break
-        return self.arrange(found)
+        return self.arrange([_wait_for(ticket, renamed) for ticket in found])
 
     async def _read(self, keys: Sequence[str]) -> dict[str, Ticket | None]:
         """Those first that were not asked about for longest: sooner or later each is."""
@@ -172,10 +177,11 @@ def _batches(known: Mapping[str, KnownTicket]) -> dict[str, str]:
     return {part: key for key in known if is_batch(key) for part in parts_of(key)}
 
 
-def _wait_for_batches(ticket: Ticket, batches: Mapping[str, str]) -> Ticket:
-    if not batches:
+def _wait_for(ticket: Ticket, names: Mapping[str, str]) -> Ticket:
+    """Under the names by which its blockers are known here, if they are others."""
+    if not names:
         return ticket
-    blockers = dict.fromkeys(batches.get(key, key) for key in ticket.blockers)
+    blockers = dict.fromkeys(names.get(key, key) for key in ticket.blockers)
     return replace(ticket, blockers=tuple(key for key in blockers if key != ticket.key))
 
 

@@ -17,7 +17,7 @@ from ralph.adapters.online.api import MOST_PAGES, MOST_STREAMED
 from ralph.adapters.online.github_login import Surroundings
 from ralph.adapters.online.transport import Answer, Request
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.sources.github import GitHubIssues, open_github
+from ralph.adapters.sources.github import MOST_COMMENT_PAGES, GitHubIssues, open_github
 from ralph.adapters.sources.github_comment import LONGEST, MARK
 from ralph.adapters.sources.github_ticket import Home
 from ralph.adapters.sources.remarks import LONGEST_REMARK, MOST_REMARKS
@@ -440,6 +440,43 @@ def test_a_server_that_always_has_another_page_is_not_asked_for_ever() -> None:
     assert endless.pages == MOST_STREAMED
 
 
+def test_comments_whose_pages_never_end_are_read_no_further_than_any_others() -> None:
+    class Mute(Endless):
+        async def ask(self, request: Request) -> Answer:
+            if "/comments" not in request.path:
+                return answer(
+                    200, {"permission": "admin"} if "/permission" in request.path else issue(comments=3)
+                )
+            self.pages += 1
+            return answer(200, [], link='<https://api.github.com/x?page=2>; rel="next"')
+
+    mute = Mute()
+    found = run(GitHubIssues(mute, HOME).read("1"))
+
+    assert found is not None
+    assert mute.pages == MOST_COMMENT_PAGES + 1
+
+
+@pytest.mark.parametrize("number", [10**17, 10**18, 2**63 - 1])
+def test_what_is_listed_can_be_read(number: int) -> None:
+    (ticket,) = listed({"GET issues": [issue(number)]})
+
+    assert run(source_of({f"GET issues/{number}": issue(number)})[0].read(ticket.key)) == ticket
+
+
+def test_a_number_that_no_answer_can_have_names_no_issue() -> None:
+    source, transport = source_of({})
+
+    assert run(source.read(str(2**63))) is None
+    assert transport.asked == []
+
+
+@pytest.mark.parametrize(("given", "uid"), [(3_000_000_001, "3000000001"), (None, ""), ("x", ""), (-1, "")])
+def test_its_uid_is_what_github_never_changes(given: Any, uid: str) -> None:
+    assert read(issue(7, id=given)).uid == uid
+    assert read(issue(7, id=given, author_association="NONE")).uid == uid
+
+
 def test_comments_are_asked_for_only_where_there_are_some() -> None:
     source, transport = source_of(
         {"GET issues": [issue(1), issue(2, comments=1)], "GET issues/2/comments": []}
@@ -651,6 +688,42 @@ def test_a_workflow_does_not_know_its_name_and_takes_the_bot_for_itself() -> Non
     assert deeds(say(found, nobody)) == ["PATCH 4", "DELETE 5"]
     foreign = {**nobody, "PATCH issues/comments/4": refusal(403, "Resource not accessible by integration")}
     assert deeds(say(found, foreign)) == ["PATCH 4", "PATCH 5"]
+
+
+def test_a_comment_is_searched_for_once() -> None:
+    answers = {
+        "POST issues/1/comments": {"id": 50},
+        "GET issues/1/comments": Answers([[], [own(50, "one")]]),
+        "GET issues/comments/50": Answers(
+            [own(50, "one"), own(50, "two"), own(50, "x", user=READER), refusal(404, "deleted")]
+        ),
+        "PATCH issues/comments/50": {"id": 50},
+    }
+    source, transport = source_of(answers)
+    asked = []
+    for text in ("one", "two", "two", "three", "four"):
+        run(source.say("1", text))
+        asked.append([f"{one.method} {one.path.rpartition('/')[2][:8]}" for one in transport.asked])
+        transport.asked.clear()
+
+    assert asked[1:] == [
+        ["GET 50", "PATCH 50"],
+        ["GET 50"],
+        ["GET 50", "GET comments", "PATCH 50"],
+        ["GET 50", "GET comments", "PATCH 50"],
+    ]
+
+
+def test_where_nobody_could_find_it_no_comment_is_made_nor_searched_for_long() -> None:
+    """52 requests for each attempt, and there is an attempt with every look."""
+    link = '<https://api.github.com/x?per_page=100&page=2>; rel="next", <https://api.github.com/x?per_page=100&page=51>; rel="last"'
+    source, transport = source_of({"GET issues/1/comments": answer(200, [comment(1, "x")] * 100, link=link)})
+
+    with pytest.raises(ServiceRefused, match="too many"):
+        run(source.say("1", "hello"))
+
+    assert len(transport.asked) == 1
+    assert deeds(transport) == []
 
 
 def test_a_text_that_github_would_not_take_is_cut() -> None:

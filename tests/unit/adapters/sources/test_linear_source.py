@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -336,11 +337,50 @@ def test_an_issue_that_moves_from_page_to_page_is_listed_once() -> None:
     assert [ticket.key for ticket in listed_with({"Tickets": pages})] == ["ENG-1", "ENG-2"]
 
 
+def endless(make: Callable[[str], Any]) -> Handle:
+    """Pages that are each followed by another one. ``make``: with where that begins."""
+    numbers = count()
+    return lambda _: make(f"place {next(numbers)}")
+
+
 def test_a_list_that_never_ends_is_refused() -> None:
     with pytest.raises(UsageError, match="more than 5,000") as refused:
-        listed_with({"Tickets": lambda _: {"issues": some(more="x")}})
+        listed_with({"Tickets": endless(lambda more: {"issues": some(more=more)})})
 
     assert "--limit" in refused.value.hint
+
+
+@pytest.mark.parametrize("places", [["x", "x"], ["x", "y", "x"]])
+@pytest.mark.parametrize("operation", ["Tickets", "History", "Remarks"])
+def test_a_list_that_leads_back_to_one_of_its_pages_is_no_answer(operation: str, places: list[str]) -> None:
+    """Comments were asked for without end: no page had one, and each said that there was another."""
+    pages: dict[str, Callable[[str], Any]] = {
+        "Tickets": lambda more: {"issues": some(more=more)},
+        "History": lambda more: history(more=more),
+        "Remarks": lambda more: {"issue": {"comments": some(more=more)}},
+    }
+    begun = issue(comments=some(more=places[0])) if operation == "Remarks" else issue()
+    left = places[1:] if operation == "Remarks" else places
+    answers = {"Ticket": {"issue": begun}, operation: [pages[operation](more) for more in left]}
+
+    def look() -> object:
+        return listed_with(answers) if operation == "Tickets" else run(source_of(answers)[0].read("ENG-1"))
+
+    with pytest.raises(ServiceAway, match="where the next page begins"):
+        look()
+
+
+@pytest.mark.parametrize("limit", [1, None])
+def test_a_list_of_nothing_is_read_no_further_than_any_other(limit: int | None) -> None:
+    source, transport = source_of({"Tickets": endless(lambda more: {"issues": some(more=more)})})
+
+    async def collect() -> None:
+        async for _ in source.tickets(Wanted(limit=limit)):
+            pass
+
+    with pytest.raises(UsageError):
+        run(collect())
+    assert transport.names.count("Tickets") == 100
 
 
 @pytest.mark.parametrize(
@@ -493,7 +533,12 @@ def test_what_anyone_else_edited_is_not_the_authors_word(
 
 
 def test_a_history_that_cannot_be_read_or_never_ends_leaves_it_open() -> None:
-    for found in (refusal("FORBIDDEN"), not_found(), lambda _: history(change(), more="x")):
+    for found in (
+        refusal("FORBIDDEN"),
+        not_found(),
+        endless(lambda more: history(change(), more=more)),
+        endless(lambda more: history(more=more)),
+    ):
         ticket = run(source_of({"Ticket": {"issue": issue()}, "History": found})[0].read("ENG-1"))
         assert ticket is not None
         assert (ticket.is_trusted, ticket.text) == (None, "")
@@ -553,9 +598,9 @@ def test_the_remarks_of_others_are_left_out_and_counted() -> None:
 
 def test_comments_without_end_are_not_read_to_the_end() -> None:
     many = [comment(number % 60, f"remark {number}") for number in range(100)]
-    page = {"issue": {"comments": some(*many, more="x")}}
+    pages = endless(lambda more: {"issue": {"comments": some(*many, more=more)}})
     source, transport = source_of(
-        {"Ticket": {"issue": issue(comments=some(*many, more="x"))}, "Remarks": lambda _: page}
+        {"Ticket": {"issue": issue(comments=some(*many, more="x"))}, "Remarks": pages}
     )
 
     found = run(source.read("ENG-1"))
@@ -564,6 +609,22 @@ def test_comments_without_end_are_not_read_to_the_end() -> None:
     assert len(found.remarks) == 20
     assert "all comments but 1000: there are too many to read" in found.left_out
     assert transport.names.count("Remarks") == 9
+
+
+def test_pages_without_comments_are_not_read_to_the_end_either() -> None:
+    pages = endless(lambda more: {"issue": {"comments": some(more=more)}})
+    source, transport = source_of({"Ticket": {"issue": issue(comments=some(more="x"))}, "Remarks": pages})
+
+    found = run(source.read("ENG-1"))
+
+    assert found is not None
+    assert found.left_out == ("all comments but 0: there are too many to read",)
+    assert transport.names.count("Remarks") == 9
+
+
+def test_its_uid_is_what_linear_never_changes() -> None:
+    for more in ({}, {"creator": GUEST}):
+        assert read(identifier="OPS-7", **more).uid == "i1"
 
 
 def test_hidden_and_hostile_letters_are_gone_from_the_title() -> None:

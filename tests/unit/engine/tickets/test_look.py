@@ -104,3 +104,45 @@ def test_what_was_put_together_stays_together(machine: Machine, tmp_path: Path) 
         assert [one.ticket.key for one in (await intake.look()).changed] == ["T003+T004"]
 
     run(machine, scenario)
+
+
+def test_a_ticket_that_got_another_key_is_the_one_that_came(machine: Machine, source: MemorySource) -> None:
+    first, second = source.add("First", READY), source.add("Second", READY)
+    source.block(second, first)
+
+    async def scenario(process: Process) -> None:
+        take_in(process.tickets, await process.intake.look())
+        assert process.task(second).dependencies == (process.task(first).id,)
+        source.block(second, source.rename(first))
+
+        found = await process.intake.look()
+
+        assert (found.is_empty, found.unchanged, found.unready) == (True, 2, ())
+        assert await process.desk.take(process.task(first)) is None
+        assert "ralph:box-a1" in source.labels("3")
+        process.put(first, TaskStatus.DONE)
+        await process.write_back.run()
+        assert len(source.comments("3")) == 1
+
+    run(machine, scenario)
+
+
+def test_one_that_is_listed_no_more_under_any_key_is_still_waited_for(
+    machine: Machine, source: MemorySource
+) -> None:
+    first, second = source.add("First", READY), source.add("Second", READY)
+    source.block(second, first)
+
+    async def scenario(process: Process) -> None:
+        take_in(process.tickets, await process.intake.look())
+        source.block(second, source.rename(first))
+        listed = source.issues.pop("3")  # as of another team
+        source.after = lambda method, key: (
+            source.issues.update({"3": listed}) if method == "tickets" else None
+        )
+
+        found = await process.intake.look()
+
+        assert (found.is_empty, found.unchanged, found.unready) == (True, 1, ())
+
+    run(machine, scenario)
