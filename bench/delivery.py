@@ -7,11 +7,9 @@ import itertools
 import os
 import resource
 import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heapify, heapreplace
 from pathlib import Path
@@ -19,6 +17,7 @@ from statistics import median
 
 from bench.delivery_parts import NAME, OWNER, PlainMemory, StillBranch, head_of
 from bench.row import Bar, Row
+from bench.served import serve
 from ralph.adapters.forges.github import GitHub
 from ralph.adapters.online.caching import Caching
 from ralph.adapters.online.gh import GhTransport
@@ -97,7 +96,7 @@ def _by_gh(gh: str, address: str, folder: Path) -> Transport:
 
 def _follow(pulls: int, transport: Callable[[str], Transport]) -> float:
     """The share of one processor that following them takes, once each has been looked at."""
-    with _forge(pulls) as address:
+    with serve("bench.delivery_parts", pulls) as address:
         return asyncio.run(_simulate(pulls, transport(address)))
 
 
@@ -146,16 +145,3 @@ async def _never(commit: str) -> Proven:
 def _cpu() -> float:
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-
-
-@contextmanager
-def _forge(pulls: int) -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bench.delivery_parts", str(pulls)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    finally:
-        process.kill()
-        process.communicate()

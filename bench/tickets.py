@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -16,6 +13,7 @@ from statistics import median
 from bench.child import Cost, cost_of
 from bench.project import Project, new_project, ralph_program
 from bench.row import Bar, Row, as_ratio
+from bench.served import serve
 
 FEW, SOME, MANY = 5, 500, 5_000
 SECONDS = Bar(10.0)
@@ -87,7 +85,7 @@ def _imported(project: Project, count: int) -> Cost:
         ("commit", "-q", "--allow-empty", "-m", "Begin"),
     ):
         subprocess.run(["git", *arguments], cwd=project.root, check=True, timeout=30)
-    with _tracker(count) as address:
+    with serve("bench.tickets_parts", count) as address:
         # Without gh: what it costs is not ours.
         path = os.pathsep.join(
             one for one in os.environ["PATH"].split(os.pathsep) if not (Path(one) / "gh").exists()
@@ -104,16 +102,3 @@ def _worked(project: Project) -> _Worked:
     before = time.time()
     cost = project.ralph("work", "-m", "1", expected=(0, 1))
     return _Worked(float((project.programs / "began").read_text()) - before, cost.cpu)
-
-
-@contextmanager
-def _tracker(count: int) -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bench.tickets_parts", str(count)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    finally:
-        process.kill()
-        process.communicate()

@@ -277,3 +277,43 @@ def test_a_ticket_that_is_moved_to_another_team_does_not_come_twice(
     tasks = {task["id"]: task for task in json.loads(shown.stdout)["tasks"]}
     assert set(tasks) == {first, second}
     assert {task["status"] for task in tasks.values()} == {"open"}
+
+
+@pytest.mark.parametrize("close", ["delivered", "always"])
+def test_an_issue_is_worked_on_to_its_end_and_told_once(linear: Linear, tmp_path: Path, close: str) -> None:
+    key = linear.add("first", TEXT)
+    project = tmp_path / "project"
+    project.mkdir()
+    worker = tmp_path / "worker"
+    worker.write_text(
+        '#!/bin/sh\nprintf "%s" "$LINEAR_API_KEY" > key.txt\ncat > prompt.txt\n'
+        "echo '<promise>IMPLEMENTATION_COMPLETE</promise>'\n"
+    )
+    worker.chmod(0o755)
+    (project / ".ralph").mkdir()
+    roles = {"coder": {"command": "test -f prompt.txt"}}
+    settings = {
+        "agent": {"command": str(worker)},
+        "profiles": {"verified": {"stages": ["coder"], "roles": roles}},
+        "tickets": {"close": close},
+    }
+    (project / ".ralph" / "settings.json").write_text(json.dumps(settings))
+    for arguments in (
+        ("init", "-q", "-b", "main"),
+        ("config", "user.name", "owner1"),
+        ("config", "user.email", "owner1@example.invalid"),
+        ("commit", "-q", "--allow-empty", "-m", "Begin"),
+    ):
+        subprocess.run(["git", *arguments], cwd=project, check=True, timeout=30)
+
+    ran = [
+        ralph(linear, project, "work", "--from", "linear:ENG", "--no-sandbox", "--trust") for _ in range(2)
+    ]
+
+    assert ran[0].returncode == 0, ran[0].stderr
+    assert (project / "prompt.txt").exists(), "merged"
+    assert (project / "key.txt").read_text() == ""
+    (comment,) = linear.comments(key)
+    assert "test -f prompt.txt" in comment
+    assert linear.labels(key) == {"ralph", "ralph:done"}
+    assert linear.is_open(key) is (close == "delivered")

@@ -24,9 +24,11 @@ def labels(forge: Forge, number: int) -> set[str]:
     return {label["name"] for label in forge.issue(number)["labels"]}
 
 
+@pytest.mark.parametrize("by_gh", [False, True])
 def test_a_labelled_issue_becomes_a_merged_branch_and_a_comment_with_the_receipt(
-    project: ShipProject, forge: Forge
+    forge: Forge, tmp_path: Path, by_gh: bool
 ) -> None:
+    project = ticket_project(forge, tmp_path, by_gh=by_gh)
     number = forge.open_issue("Add the file", BODY, labels=["ralph"])
     on_each_push(forge, [("build", GREEN)], branch=f"ralph/demo-{number}")
     change_settings(project, delivery="pr", pullRequest={"merge": "squash"})

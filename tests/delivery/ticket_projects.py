@@ -23,10 +23,16 @@ BODY = "Write a file.\n\n## Acceptance criteria\n\n- the file exists\n- it has o
 
 
 def ticket_project(
-    forge: Forge, folder: Path, *, before: str = "", is_confined: bool = False, **settings: Any
+    forge: Forge,
+    folder: Path,
+    *,
+    before: str = "",
+    is_confined: bool = False,
+    by_gh: bool = False,
+    **settings: Any,
 ) -> ShipProject:
-    """``before``: a shell script that each session runs first. The one role is judged by a command alone."""
-    project = over_https(ship_project(forge, folder))
+    """``before``: a shell script that each session runs first. ``by_gh``: with the user's gh instead of a token. The one role is judged by a command alone."""
+    project = ship_project(forge, folder) if by_gh else over_https(ship_project(forge, folder))
     project.git("checkout", "-q", "main")
     worker = WORKER.replace("{here}", shlex.quote(str(project.programs))).replace("{before}", before)
     project.program("worker", worker)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.sources import DEFAULT
-from ralph.domain.sandbox.kind import AUTO, STRONGEST, SandboxKind
-from ralph.domain.tickets.coverage import Imports, covers
+from ralph.domain.tickets.coverage import Imports, covers, sandbox_for
 from ralph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,17 +40,10 @@ def imports_of(sources: Iterable[str]) -> Imports:
 
 
 def confine(loaded: Loaded, settings: Settings, imports: Imports) -> Settings:
-    """Imported work is done in a sandbox, unless the user's own word is `none`; the repository's does not count.
-
-    What comes from a tracker is not done without one; what comes from the repository's own files, wherever one can be had.
-    """
+    """The settings with the sandbox that imported work needs."""
     kind = settings.sandbox.kind
-    is_off = kind == SandboxKind.NONE and _is_users(loaded, "sandbox", "kind")
-    is_strong = kind not in (None, AUTO, SandboxKind.NONE)
-    if is_off or is_strong or imports is Imports.NONE:
-        return settings
-    wanted = STRONGEST if imports is Imports.TRACKERS else AUTO
-    return replace(settings, sandbox=replace(settings.sandbox, kind=wanted))
+    wanted = sandbox_for(imports, kind, is_users=_is_users(loaded, "sandbox", "kind"))
+    return settings if wanted == kind else replace(settings, sandbox=replace(settings.sandbox, kind=wanted))
 
 
 def _is_users(loaded: Loaded, *key: str) -> bool:

@@ -149,7 +149,7 @@ class Page:
     ) -> tuple[str, tuple[str, ...]]:
         """What people see of a line, and what they do not.
 
-        ``is_html``: it goes on with a block of HTML. ``is_sure``: and browsers do not see anything else in it than we do.
+        ``is_html``: it continues a block of HTML. ``is_sure``: browsers see in it what we see.
         ``is_fenced``: it is code, but that is not sure: only comments are left out.
         """
         start, words = self._starts[number], self._lines[number]
