@@ -30,11 +30,6 @@ def source() -> MemorySource:
     return made
 
 
-@pytest.fixture
-def machine(tmp_path: Path, source: MemorySource) -> Machine:
-    return Machine(tmp_path, source)
-
-
 async def have_done(process: Process, key: str = "1") -> None:
     await process.desk.begin()
     assert await process.desk.take(process.task(key)) is None

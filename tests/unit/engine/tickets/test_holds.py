@@ -30,11 +30,6 @@ def source() -> MemorySource:
     return made
 
 
-@pytest.fixture
-def machine(tmp_path: Path, source: MemorySource) -> Machine:
-    return Machine(tmp_path, source)
-
-
 async def know(process: Process) -> None:
     take_in(process.tickets, await process.intake.look())
 

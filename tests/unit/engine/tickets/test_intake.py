@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from ralph.engine.tickets.intake import MOST_ASKED, TicketIntake, take_in
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceAway, UsageError
 
-from .ticket_world import HOLDER, LABELS, READY, Machine, Process
+from .ticket_world import HOLDER, LABELS, READY, Machine, Process, run
 
 OPEN, CANCELLED = TaskStatus.OPEN, TaskStatus.CANCELLED
 
@@ -25,19 +24,6 @@ OPEN, CANCELLED = TaskStatus.OPEN, TaskStatus.CANCELLED
 @pytest.fixture
 def source() -> MemorySource:
     return MemorySource()
-
-
-@pytest.fixture
-def machine(tmp_path: Path, source: MemorySource) -> Machine:
-    return Machine(tmp_path, source)
-
-
-def run(machine: Machine, scenario: Callable[[Process], Awaitable[None]]) -> None:
-    async def go() -> None:
-        with machine.start() as process:
-            await scenario(process)
-
-    asyncio.run(go())
 
 
 async def look(process: Process, limit: int | None = None) -> None:

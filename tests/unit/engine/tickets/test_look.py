@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from ralph.domain.tasks.task import TaskStatus
 from ralph.domain.tickets.batch import batch
 from ralph.engine.tickets.intake import take_in
 
-from .ticket_world import READY, Machine, Process
+from .ticket_world import READY, Machine, Process, run
 
 LIST = """# Photos
 
@@ -31,22 +29,9 @@ LIST = """# Photos
 """
 
 
-def run(machine: Machine, scenario: Callable[[Process], Awaitable[None]]) -> None:
-    async def go() -> None:
-        with machine.start() as process:
-            await scenario(process)
-
-    asyncio.run(go())
-
-
 @pytest.fixture
 def source() -> MemorySource:
     return MemorySource()
-
-
-@pytest.fixture
-def machine(tmp_path: Path, source: MemorySource) -> Machine:
-    return Machine(tmp_path, source)
 
 
 def test_a_limit_gives_the_next_ones_each_time(machine: Machine, source: MemorySource) -> None:

@@ -30,11 +30,6 @@ def source() -> MemorySource:
     return made
 
 
-@pytest.fixture
-def machine(tmp_path: Path, source: MemorySource) -> Machine:
-    return Machine(tmp_path, source)
-
-
 async def take_all(process: Process) -> None:
     await process.desk.begin()
     for task in process.tasks.in_status(TaskStatus.OPEN):

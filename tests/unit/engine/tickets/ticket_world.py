@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -219,3 +219,13 @@ class Process:
         for ended in await asyncio.gather(*left, return_exceptions=True):
             if isinstance(ended, Exception):
                 raise ended
+
+
+def run(machine: Machine, scenario: Callable[[Process], Awaitable[None]]) -> None:
+    """In one process, to its end."""
+
+    async def go() -> None:
+        with machine.start() as process:
+            await scenario(process)
+
+    asyncio.run(go())
