@@ -15,6 +15,7 @@ from ralph.engine.iteration import ending, iterate
 from ralph.engine.parts import LoopParts
 from ralph.engine.pause import pause_after, stand_by, wait_for_work
 from ralph.engine.ports import Snapshot
+from ralph.engine.shift import ShiftOver
 from ralph.errors import GitFailed, RalphError
 
 
@@ -70,6 +71,9 @@ async def run_loop(parts: LoopParts) -> RunResult:
     while True:
         try:
             stop, state = await _turn(parts, state, progress)
+        except ShiftOver:
+            progress.save(progress.saved)
+            raise
         except RalphError as error:
             if isinstance(error, GitFailed) and parts.control.stopping:  # it was not given the time
                 return await _end(parts, progress.saved, Stop(Outcome.CANCELLED, STOPPED))
@@ -124,6 +128,7 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
     if exceeded := parts.budget.exceeded(state):
         return Stop(Outcome.EXHAUSTED, exceeded, parts.budget.hint(state)), state
 
+    parts.shift.begin_session()
     state, evidence, decision = await iterate(parts, assignment, state, save=progress.save)
     await parts.work.settle(assignment, evidence, decision)
     state = progress.save(state.after(evidence, decision))

@@ -28,6 +28,7 @@ from ralph.engine.ports import (
     Work,
     Workspace,
 )
+from ralph.engine.shift import ENDLESS, Shift
 
 
 def as_given(
@@ -89,4 +90,5 @@ class LoopParts:
     tree_change: Callable[[], Awaitable[TreeChange | None]] = not_known  # since the run began
     loss: Callable[[], str] = no_loss  # what a session destroyed, without which the work cannot continue
     state: LoopState = LoopState()  # where an interrupted run stood; limits and spend count from there
+    shift: Shift = ENDLESS  # how much of the run this process does
     redact: Callable[[str], str] = str  # takes secrets out of what is shown and recorded

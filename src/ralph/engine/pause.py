@@ -31,13 +31,16 @@ async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) ->
         return
     allowed = _allowed(parts, state)
     parts.publish(PauseBegan(reason, now + min(longest, allowed)))
+    parts.shift.begin_wait(min(longest, allowed), reason)
     await _sleep(parts, state, delay=delay, until=until, allowed=allowed)
 
 
 async def wait_for_work(seconds: float, state: LoopState, parts: LoopParts) -> None:
     """Until there may be something to do. It costs nothing but time, so no other limit ends it."""
     parts = replace(parts, budget=parts.budget.of_waiting())
-    await _sleep(parts, state, delay=seconds, until=None, allowed=_allowed(parts, state))
+    allowed = _allowed(parts, state)
+    parts.shift.begin_wait(min(seconds, allowed), "waits for something outside")
+    await _sleep(parts, state, delay=seconds, until=None, allowed=allowed)
 
 
 async def stand_by(control: Control, exceeded: Callable[[], object]) -> bool:

@@ -215,6 +215,7 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             clock=kit.clock,
             control=kit.control,
             publish=kit.publish,
+            shift=launch.shift,
             redact=kit.runners.redactor.redact,
         )
 

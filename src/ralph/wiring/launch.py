@@ -23,11 +23,13 @@ from ralph.domain.tickets.coverage import Imports
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.parts import as_given, never, no_checks
 from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
+from ralph.engine.shift import ENDLESS, Shift
 from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.requirements import absent_programs
 
 if TYPE_CHECKING:
     from ralph.adapters.workspace.program_files import ProgramFiles
+    from ralph.domain.loop.interlude import Interlude
     from ralph.domain.trust.demand import Demand
     from ralph.engine.agents.sparing_agent import Quota
     from ralph.engine.guardrail import Guardrail
@@ -131,6 +133,8 @@ class Launch:
     demands: tuple[Demand, ...] = ()  # what its plan, tasks or git want to run, besides its settings
     quota: Quota | None = None  # what the run that it is a part of knows about subscriptions
     time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
+    shift: Shift = ENDLESS  # how much of the run this process does
+    interlude: Interlude | None = None  # it continues after one, as if there had been no other process
     imports: Imports = Imports.NONE  # which imported work it is prepared for
 
     @property

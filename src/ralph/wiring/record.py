@@ -23,12 +23,13 @@ from ralph.adapters.storage.elapsed import Elapsed
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_files import mask_prompts, save_flags, save_request
 from ralph.domain.holder import Mode
+from ralph.domain.loop.interlude import Interlude
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import Clock
 from ralph.errors import RalphError
-from ralph.wiring.launch import Launch
+from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.requirements import pricing
 
 
@@ -127,6 +128,7 @@ def _take_up(launch: Launch, record: Record, options: Mapping[str, object]) -> R
         parent_id=launch.parent_id,
         elapsed=Elapsed(record.folder).read(),
         counts_launches=launch.profile.faults_count,
+        interlude=_interlude(launch),
     )
     if launch.loaded.flags:
         save_flags(record.folder, launch.loaded.flags)
@@ -139,6 +141,13 @@ def _take_up(launch: Launch, record: Record, options: Mapping[str, object]) -> R
         was_left=taken_up.has_ended and is_alone,
         uncounted=uncounted,
     )
+
+
+def _interlude(launch: Launch) -> Interlude | None:
+    """What was lost is counted once: by the part that had lost it, which tells the whole."""
+    if launch.interlude is None or not isinstance(launch.composition, Driven):
+        return launch.interlude
+    return replace(launch.interlude, lost=Spend())
 
 
 def _begin(

@@ -31,6 +31,7 @@ from ralph.domain.loop.events import (
     RunStarted,
     Warned,
 )
+from ralph.domain.loop.interlude import Interlude
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.text.masking import mask_all
@@ -147,12 +148,13 @@ class SqliteJournal:
         parent_id: str = "",
         elapsed: float | None = None,
         counts_launches: bool = False,
+        interlude: Interlude | None = None,
     ) -> TakenUp:
         """Resume a run that an earlier process left; raises StoreError if its record cannot be read.
 
         ``parent_id``: the run that it is a part of from now on; empty: as before. ``price`` prices a session that was
         cut off. ``elapsed``: the time that the run has taken; None: as far as the record tells. ``counts_launches``: one that
-        was cut off counts too. All of it is recorded or nothing: a process killed here loses no time and counts no money twice.
+        was cut off counts too. ``interlude``: nobody resumed it, it just continues. All of it is recorded or nothing: a process killed here loses no time and counts no money twice.
         """
         from ralph.adapters.storage.earlier_runs import spend_after  # only a resumed run needs it
 
@@ -169,7 +171,11 @@ class SqliteJournal:
             is_uncounted = was_cut and launch > stood.iteration and stood.unjudged is None
             if elapsed is None:
                 elapsed = stood.seconds + (heard_of or 0.0) - saved_at
-            resumed = stood.resumed(uncounted, seconds=elapsed, was_cut=counts_launches and is_uncounted)
+            if interlude is not None:
+                uncounted += interlude.lost
+                resumed = stood.continued(uncounted, seconds=elapsed + interlude.seconds)
+            else:
+                resumed = stood.resumed(uncounted, seconds=elapsed, was_cut=counts_launches and is_uncounted)
             # Requests to the earlier process are not for this one; a note to the agent is.
             self._database.execute(FORGET_REQUESTS, (self._last_at, self._run_id))
             owner = astuple(self._owner)

@@ -116,6 +116,10 @@ class LoopState:
             repeated=0,
         )
 
+    def continued(self, uncounted: Spend, *, seconds: float) -> LoopState:
+        """For the next process of a run that was handed over: nobody looked at it, so everything counts on."""
+        return replace(self, spend=self.spend + uncounted, seconds=max(self.seconds, seconds))
+
     @property
     def standstill(self) -> int:
         """Iterations in a row without any sign of progress."""

@@ -26,6 +26,7 @@ from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tasks.work_result import TaskResult
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Clock, Control, Publish
+from ralph.engine.shift import ENDLESS, Shift
 from ralph.engine.tasks.accepted import AcceptedTasks
 from ralph.engine.tasks.ports import Merges, TaskQueue, Verify, Worktree, Worktrees
 
@@ -46,6 +47,7 @@ class TaskMerge:
     publish: Publish
     time_over: TimeOver = no_deadline
     pull_of: Callable[[Task], str] = lambda task: ""
+    shift: Shift = ENDLESS
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _made: set[str] = field(default_factory=set, init=False)  # the merges of this run
 
@@ -65,6 +67,7 @@ class TaskMerge:
         if pull := self.pull_of(task):
             why = f"its pull request {pull} is open: `ralph work --deliver pr` follows it"
             return TaskResult(task.id, Outcome.WAITING, f"accepted, but not merged: {why}")
+        self.shift.begin_merge()
         async with self._turn:
             if not await self.merges.return_to_branch(worktree):
                 return self._send_back(task, off_branch(task, worktree.branch))

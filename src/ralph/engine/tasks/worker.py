@@ -28,6 +28,7 @@ from ralph.engine.parts import not_known
 from ralph.engine.pause import stand_by
 from ralph.engine.ports import Clock, Control, Journal, Publish
 from ralph.engine.rest import rest
+from ralph.engine.shift import ShiftOver
 from ralph.engine.tasks.ports import (
     Merges,
     NoSupply,
@@ -113,6 +114,9 @@ class Worker:
                 done, _ = await asyncio.wait(active, timeout=again, return_when=asyncio.FIRST_COMPLETED)
                 for finished in done:
                     self._take_result(active.pop(finished), finished.result())
+        except ShiftOver:
+            self.journal.commit(self._now())
+            raise
         finally:
             for under_way in (*active, looking_after):
                 under_way.cancel()

@@ -292,5 +292,7 @@ def prepare_task(
         watch=watch,
         quota=quota,
         time_over=time_over,
+        shift=whole.shift,
+        interlude=whole.interlude,
         imports=whole.imports,
     )

@@ -187,6 +187,7 @@ class WorkComposition:
             publish=kit.publish,
             time_over=kit.time_over,
             pull_of=partial(pull_of, kit),
+            shift=kit.launch.shift,
         )
 
 

@@ -1,0 +1,15 @@
+"""What lay between two processes of a run that was handed over from one to the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ralph.domain.loop.session_report import Spend
+
+
+@dataclass(frozen=True, slots=True)
+class Interlude:
+    """``seconds``: the run waited for so long; ``lost``: sessions that were lost with their machine had spent this."""
+
+    seconds: float = 0.0
+    lost: Spend = Spend()

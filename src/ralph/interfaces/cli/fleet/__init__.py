@@ -1,0 +1,1 @@
+"""`ralph fleet`: one module for each of its commands."""
