@@ -829,6 +829,9 @@ def ralph_domain_holder():
         boot_id: str
         host: str
 
+    NOBODY = Owner(pid=2**31 - 1, process_started="", boot_id="", host="")
+    """Of a run that came from another record, before a process here takes it up."""
+
     @dataclass(frozen=True, slots=True)
     class Hold:
         """``run_id`` is empty if no run holds the workspace, but a mode that was started by hand, or a ``session``."""
@@ -840,13 +843,20 @@ def ralph_domain_holder():
         run_id: str = ""
         session: str = ""  # of Claude Code, with a loop of its own
 
-    def is_stale(owner: Owner, *, here: Owner, started_of: str | None) -> bool:
-        """``started_of``: when the process that has the owner's pid now was started; None if there is none.
+    SILENT = 120.0
+    """Seconds. A run gives a sign of life every second, whatever it does."""
 
-    What runs on another machine cannot be looked at, so it is believed to be there.
+    def is_stale(owner: Owner, *, here: Owner, started_of: str | None, silent: float | None = None) -> bool:
+        """``started_of``: when the process that has the owner's pid now was started; None if there is none. ``silent``: how many
+    seconds ago its run gave its last sign of life; None if it gives none.
+
+    What runs on another machine cannot be looked at, so it is believed to be there until it is silent for long. A sign from
+    the future is as old: whatever lives stamps its signs with the time of the disk, and a copy keeps those of another machine.
     """
+        if owner == NOBODY:
+            return True
         if owner.host != here.host:
-            return False
+            return silent is not None and abs(silent) > SILENT
         return owner.boot_id != here.boot_id or owner.process_started != started_of
     return locals()
 
@@ -7897,7 +7907,10 @@ def ralph_interfaces_hooks_holders():
             if not isinstance(workspace, str) or not isinstance(process[0], int):
                 continue
             owner = Owner(*process)
-            if _is_same(os.path.join(home, workspace), project) and _is_alive(owner):
+            silent = (
+                _silence(os.path.join(home, STATE_FOLDER, "runs", str(run_id), "elapsed")) if run_id else None
+            )
+            if _is_same(os.path.join(home, workspace), project) and _is_alive(owner, silent):
                 return f"run {run_id}" if run_id else f"process {owner.pid}"
         return ""
 
@@ -7918,10 +7931,19 @@ def ralph_interfaces_hooks_holders():
             return None
         return {"pid": pid, "processStarted": started, "bootId": _boot_id(), "host": os.uname().nodename}
 
-    def _is_alive(owner: Owner) -> bool:
+    def _silence(file: str) -> float | None:
+        """Seconds since a run has last written; None if it does not."""
+        import time
+
+        try:
+            return time.time() - os.lstat(file).st_mtime
+        except (OSError, ValueError):
+            return None
+
+    def _is_alive(owner: Owner, silent: float | None = None) -> bool:
         here = Owner(0, "", _boot_id(), os.uname().nodename)
         if here.boot_id:
-            return not is_stale(owner, here=here, started_of=_started_of(owner.pid))
+            return not is_stale(owner, here=here, started_of=_started_of(owner.pid), silent=silent)
         try:  # no /proc: a process of that number will do
             os.kill(owner.pid, 0)
         except ProcessLookupError:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ralph.adapters import beneath
 from ralph.adapters.storage.database import StartedOf
+from ralph.adapters.storage.liveness import is_gone
 from ralph.adapters.storage.task_rows import COLUMNS, task_of
 from ralph.domain.holder import Owner
 from ralph.domain.tasks.roles import CompletionDefaults
@@ -26,7 +27,6 @@ from ralph.domain.views.board import (
     task_board,
     task_detail,
 )
-from ralph.domain.views.runs import is_alive
 from ralph.domain.views.tasks import TaskView, view_of
 from ralph.errors import StoreError
 
@@ -57,6 +57,7 @@ class TaskCards:
     here: Owner
     started_of: StartedOf
     roles: CompletionDefaults
+    state_folder: Path
 
     def board(self) -> Board | None:
         """None: there are no tasks."""
@@ -77,7 +78,13 @@ class TaskCards:
         claims = {
             task_id: run_id
             for task_id, run_id, *owner in self.query(_CLAIMS)
-            if is_alive(Owner(*owner), here=self.here, started_of=self.started_of)
+            if not is_gone(
+                Owner(*owner),
+                run_id,
+                here=self.here,
+                started_of=self.started_of,
+                state_folder=self.state_folder,
+            )
         }
         tasks = (_readable(row) for row in self.query(query, *values))
         return [view_of(task, unfinished, claims.get(task.id)) for task in tasks if task is not None]

@@ -19,7 +19,8 @@ from pathlib import Path
 from ralph.adapters import beneath
 from ralph.adapters.files import make_private_folder, open_folder, write_atomic
 from ralph.adapters.storage.database import StartedOf, store_errors
-from ralph.domain.holder import Owner, is_stale
+from ralph.adapters.storage.liveness import is_gone
+from ralph.domain.holder import Owner
 
 RUN_FOLDER_VARIABLE = "RUN_FOLDER"
 TASK_FOLDER_VARIABLE = "TASK_FOLDER"
@@ -77,7 +78,7 @@ class ChildRuns:
         children = {row[0]: ChildRun(row[0], Owner(*row[1:])) for row in rows}
         for child in self._in_files():
             children.setdefault(child.id, child)
-        return [child for child in children.values() if self._is_alive(child.owner)]
+        return [child for child in children.values() if self._is_alive(child)]
 
     def ends(self, ids: Collection[str]) -> list[EndedRun]:
         """How these ended, as far as they have a row in this database."""
@@ -97,8 +98,10 @@ class ChildRuns:
             self._seen = seen
         return pid in self._pids
 
-    def _is_alive(self, owner: Owner) -> bool:
-        return not is_stale(owner, here=self.here, started_of=self.started_of(owner.pid))
+    def _is_alive(self, child: ChildRun) -> bool:
+        return not is_gone(
+            child.owner, child.id, here=self.here, started_of=self.started_of, state_folder=self.state_folder
+        )
 
     def _version(self) -> object:
         with store_errors(self._path):

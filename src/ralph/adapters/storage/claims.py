@@ -12,9 +12,10 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
+from ralph.adapters.storage.liveness import is_gone, silence, watch_signs
 from ralph.adapters.storage.places import folder_id, is_same_folder, located, recorded
 from ralph.adapters.storage.session_loops import session_hold
-from ralph.domain.holder import Hold, Mode, Owner, is_stale
+from ralph.domain.holder import SILENT, Hold, Mode, Owner
 from ralph.errors import WorkspaceBusy
 
 READ = "SELECT workspace, mode, run_id, pid, process_started, boot_id, host, since, details FROM claims ORDER BY since"
@@ -29,6 +30,9 @@ RELEASE = """DELETE FROM claims
 # A child run shares the workspace of its parent, without a claim of its own, and may outlive it.
 LIVE_RUNS = """SELECT root, id, pid, process_started, boot_id, host, started_at FROM runs
     WHERE outcome IS NULL AND pid <> 0 ORDER BY started_at"""
+
+ELSEWHERE = """SELECT run_id FROM claims WHERE host <> :host AND run_id <> ''
+    UNION SELECT id FROM runs WHERE outcome IS NULL AND pid <> 0 AND host <> :host"""
 
 # UNION, not UNION ALL: it ends even if the line of parents was made a circle.
 IS_IN_LINE = """WITH RECURSIVE line (id) AS (
@@ -49,6 +53,7 @@ class Claims:
         self._project = self._path.parent.parent
         self._me = me
         self._started_of = started_of
+        self._moving: frozenset[str] = frozenset()  # runs of other machines that were seen to live
 
     def take(
         self,
@@ -73,6 +78,7 @@ class Claims:
             now,
             json.dumps({**(details or {}), FOLDER: folder_id(self._path.parent)}),
         )
+        self._watch_others()
         with store_errors(self._path), transaction(self._database):
             # Under the write lock: of two processes that find a stale claim only one takes it over.
             if holders := self._holders(workspace):
@@ -81,6 +87,13 @@ class Claims:
                 raise _busy(holders[0], here=self._me, database=self._path)
             self._database.execute(TAKE, values)
         return True
+
+    def _watch_others(self) -> None:
+        """What would be taken from another machine is watched for a moment: its clock may differ from ours."""
+        with store_errors(self._path):
+            rows = self._database.execute(ELSEWHERE, {"host": self._me.host}).fetchall()
+        silent = {run_id for (run_id,) in rows if abs(silence(self._path.parent, run_id) or 0.0) > SILENT}
+        self._moving = watch_signs(self._path.parent, silent) if silent else frozenset()
 
     @contextmanager
     def holding(
@@ -113,7 +126,7 @@ class Claims:
         runs = [run for run in self._live_runs() if run.run_id not in copied and not self.is_mine(run)]
         held = [hold for hold in (*claims, *runs) if is_same_folder(Path(hold.workspace), folder)]
         session = session_hold(folder)
-        return [*held, session] if session is not None and self._is_alive(session.owner) else held
+        return [*held, session] if session is not None and self._is_alive(session.owner, "") else held
 
     def covers(self, holder: Hold, inherited: str) -> bool:
         """The holder's run is the one named ``inherited``, or started it, directly or not."""
@@ -142,7 +155,7 @@ class Claims:
             # Another machine may number its folders its own way.
             if owner.host == self._me.host and json.loads(details).get(FOLDER, here) != here:
                 copied.add(run_id)
-            elif self._is_alive(owner):
+            elif self._is_alive(owner, run_id):
                 claims.append(Hold(self._located(workspace), Mode(mode), owner, since, run_id))
         return claims, copied
 
@@ -152,14 +165,16 @@ class Claims:
         return [
             Hold(self._located(root), Mode.EXECUTING, Owner(*process), since, run_id)
             for root, run_id, *process, since in rows
-            if self._is_alive(Owner(*process))
+            if self._is_alive(Owner(*process), run_id)
         ]
 
     def _located(self, path: str) -> str:
         return str(located(path, self._project))
 
-    def _is_alive(self, owner: Owner) -> bool:
-        return not is_stale(owner, here=self._me, started_of=self._started_of(owner.pid))
+    def _is_alive(self, owner: Owner, run_id: str) -> bool:
+        return run_id in self._moving or not is_gone(
+            owner, run_id, here=self._me, started_of=self._started_of, state_folder=self._path.parent
+        )
 
 
 def _busy(holder: Hold, *, here: Owner, database: Path) -> WorkspaceBusy:
@@ -169,7 +184,9 @@ def _busy(holder: Hold, *, here: Owner, database: Path) -> WorkspaceBusy:
         what = "a loop in a session of Claude Code (/ralph:loop)"
     since = strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(holder.since))
     message = f"{holder.workspace} is in use by {what}, pid {owner.pid} on {owner.host}, since {since}"
-    if owner.host != here.host:
+    if owner.host != here.host and holder.run_id:
+        hint = f"Wait for it, or end it on {owner.host}; two minutes after its last sign of life it counts as gone."
+    elif owner.host != here.host:
         # Whether it still runs cannot be seen from here, so only a person can say that it does not.
         delete = f"DELETE FROM claims WHERE host = '{owner.host}'"  # noqa: S608 - words for a person
         remedy = f'sqlite3 {shlex.quote(str(database))} "{delete}"'

@@ -8,12 +8,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.storage.database import StartedOf, store_errors
+from ralph.adapters.storage.liveness import is_gone
 from ralph.adapters.storage.places import is_same_folder, located
 from ralph.adapters.storage.wire import decode_state, restore
 from ralph.domain.agent.transcript import PriceOf, Transcript
-from ralph.domain.holder import Owner, is_stale
+from ralph.domain.holder import Owner
 from ralph.domain.loop.decision import Outcome
-from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted, CheckEnded, RunStarted
+from ralph.domain.loop.events import (
+    AgentActed,
+    AgentEnded,
+    AgentStarted,
+    CheckEnded,
+    PullRequestSeen,
+    RunStarted,
+)
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.proof.layer_names import LayerName
@@ -35,6 +43,8 @@ STATES = """SELECT state FROM runs WHERE profile = 'verified' AND json_extract(o
     AND id <> ? AND state IS NOT NULL"""
 SESSION_EVENTS = """SELECT data FROM events WHERE run_id = ? AND seq > ?
     AND kind IN ('agent_started', 'agent_acted', 'agent_ended') ORDER BY seq"""
+SEEN_PULL = """SELECT data, at FROM events WHERE run_id = ? AND kind <> 'agent_acted' AND kind = 'pull_request_seen'
+    AND json_extract(CAST(data AS TEXT), '$.branch') = ? ORDER BY seq DESC LIMIT 1"""
 PROOF_EVENTS = "SELECT data FROM events WHERE run_id = ? AND kind IN ('run_started', 'check_ended')"
 
 
@@ -54,8 +64,8 @@ def interrupted_run(
         rows = database.execute(OPEN_RUNS).fetchall()
     project = path.parent.parent
     for run_id, root, *owner in rows:
-        if is_same_folder(located(root, project), workspace) and is_stale(
-            Owner(*owner), here=here, started_of=started_of(owner[0])
+        if is_same_folder(located(root, project), workspace) and is_gone(
+            Owner(*owner), run_id, here=here, started_of=started_of, state_folder=path.parent
         ):
             return str(run_id)
     return None
@@ -176,3 +186,13 @@ def kept_proof(database: sqlite3.Connection, path: Path, run_id: str) -> KeptPro
             for event in events
         ),
     )
+
+
+def last_seen_pull(
+    database: sqlite3.Connection, path: Path, run_id: str, branch: str
+) -> tuple[PullRequestSeen, float] | None:
+    """What the run told last of the branch's pull request, and when."""
+    with store_errors(path):
+        row = database.execute(SEEN_PULL, (run_id, branch)).fetchone()
+    seen = restore(row[0]) if row is not None else None
+    return (seen, row[1]) if isinstance(seen, PullRequestSeen) else None

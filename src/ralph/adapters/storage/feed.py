@@ -183,7 +183,13 @@ class Feed:
         reader, rules = self._open(), self._rules()
         if reader is None or not reader.query(_HAS_TASKS):
             return BoardReader(None, rules)
-        tasks = TaskCards(reader.query, here=self._here, started_of=self._started_of, roles=rules.roles)
+        tasks = TaskCards(
+            reader.query,
+            here=self._here,
+            started_of=self._started_of,
+            roles=rules.roles,
+            state_folder=self._path.parent,
+        )
         return BoardReader(tasks, rules)
 
     # --- the file ---

@@ -154,7 +154,8 @@ class SqliteJournal:
 
         ``parent_id``: the run that it is a part of from now on; empty: as before. ``price`` prices a session that was
         cut off. ``elapsed``: the time that the run has taken; None: as far as the record tells. ``counts_launches``: one that
-        was cut off counts too. ``interlude``: nobody resumed it, it just continues. All of it is recorded or nothing: a process killed here loses no time and counts no money twice.
+        was cut off counts too. ``interlude``: it was handed over, and continues unless its user resumes it. All of it is
+        recorded or nothing: a process killed here loses no time and counts no money twice.
         """
         from ralph.adapters.storage.earlier_runs import spend_after  # only a resumed run needs it
 
@@ -173,6 +174,7 @@ class SqliteJournal:
                 elapsed = stood.seconds + (heard_of or 0.0) - saved_at
             if interlude is not None:
                 uncounted += interlude.lost
+            if interlude is not None and not interlude.by_user:
                 resumed = stood.continued(uncounted, seconds=elapsed + interlude.seconds)
             else:
                 resumed = stood.resumed(uncounted, seconds=elapsed, was_cut=counts_launches and is_uncounted)

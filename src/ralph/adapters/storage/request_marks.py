@@ -28,18 +28,34 @@ def with_mark(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return {**content, MARK: mark(state, name, written, os.environ)}
 
 
+def read_request(folder: Path, top: Path) -> dict[str, Any]:
+    """Without its mark, as it can go elsewhere; empty if it cannot be read."""
+    data = beneath.read_whole(folder / REQUEST, MOST_BYTES, top)
+    try:
+        content = json.loads(data or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return {key: value for key, value in content.items() if key != MARK} if isinstance(content, dict) else {}
+
+
 def strange_request(folder: Path, environ: Mapping[str, str] = os.environ) -> Iterator[Demand]:
     """What the run's request asks for, unless ralph wrote it here; nothing if it cannot be read."""
     state, name = _names(folder)
     try:
         content = json.loads(beneath.read_plain(folder / REQUEST, MOST_BYTES, Path(state)))
         found = content.pop(MARK, "")
-        flags = {".".join(map(str, path)): value for path, value, _ in content["flags"]}
+        demand = request_demand(content, folder.name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return
     if not is_marked(state, name, content, found, environ):
-        whole = json.dumps(content, sort_keys=True)
-        yield Demand(MEANS, flags or "no flags", folder.name, f".ralph/{name}", whole=whole)
+        yield demand
+
+
+def request_demand(content: Mapping[str, Any], run_id: str) -> Demand:
+    """What a request asks for. Raises LookupError, TypeError or ValueError if it is none."""
+    flags = {".".join(map(str, path)): value for path, value, _ in content["flags"]}
+    whole = json.dumps(content, sort_keys=True)
+    return Demand(MEANS, flags or "no flags", run_id, f".ralph/{RUNS}/{run_id}/{REQUEST}", whole=whole)
 
 
 def strange_requests(state_folder: Path, environ: Mapping[str, str]) -> Iterator[Demand]:

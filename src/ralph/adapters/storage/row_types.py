@@ -70,13 +70,18 @@ _RULES: dict[str, Callable[[object], bool]] = {
 }
 
 
+def is_sound(column: str, value: object) -> bool:
+    """Whether a column may hold this; of any other column, whatever SQLite takes."""
+    rule = _RULES.get(column)
+    return rule is None or rule(value) or (value is None and column in _OPTIONAL)
+
+
 def check_rows(path: Path) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
     """A row factory: rows as they are. Raises StoreError if a value is not of its column's kind."""
 
     def check(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
         for (column, *_), value in zip(cursor.description, row, strict=True):
-            rule = _RULES.get(column)
-            if rule is None or rule(value) or (value is None and column in _OPTIONAL):
+            if is_sound(column, value):
                 continue
             message = f"{path} is damaged: {column} of one of its rows is {repr(value)[:80]}"
             raise StoreError(message, hint="Move it (and its -wal and -shm files) away; a new one is made.")

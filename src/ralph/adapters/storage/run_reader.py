@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ralph.adapters.storage.connection import connect
 from ralph.adapters.storage.database import StartedOf, schema_version, store_errors
+from ralph.adapters.storage.liveness import is_gone
 from ralph.adapters.storage.places import located
 from ralph.domain.holder import Owner
 from ralph.domain.proof.policy import ProofPolicy
 from ralph.domain.views.quota import quota_in
-from ralph.domain.views.runs import LastCheck, RunView, is_alive, label_of, last_check_of, sort_runs, state_of
+from ralph.domain.views.runs import LastCheck, RunView, label_of, last_check_of, sort_runs, state_of
 from ralph.errors import StoreError
 
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ class RunReader:
         rows = self._rows("WHERE id = ?", run_id)
         if not rows:
             return None
-        alive = rows[0].outcome is None and is_alive(rows[0].owner, here=here, started_of=started_of)
+        owner = rows[0].owner if rows[0].outcome is None else None
+        alive = owner is not None and self._is_alive(owner, run_id, here, started_of)
         return self._view(rows[0], {run_id} if alive else set())
 
     def newest_event(self) -> int:
@@ -198,7 +200,10 @@ class RunReader:
             return set()
         owners = "SELECT id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"
         rows = self.query(owners)
-        return {row[0] for row in rows if is_alive(Owner(*row[1:]), here=here, started_of=started_of)}
+        return {row[0] for row in rows if self._is_alive(Owner(*row[1:]), row[0], here, started_of)}
+
+    def _is_alive(self, owner: Owner, run_id: str, here: Owner, started_of: StartedOf) -> bool:
+        return not is_gone(owner, run_id, here=here, started_of=started_of, state_folder=self._path.parent)
 
     def _view(self, row: _Row, live: set[str]) -> RunView:
         """A run that has ended does not change: it is read once."""

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 
 from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
+from ralph.adapters.storage.liveness import is_gone
 from ralph.adapters.storage.task_names import unknown_task
 from ralph.adapters.storage.task_rows import (
     CHANGEABLE,
@@ -19,7 +20,7 @@ from ralph.adapters.storage.task_rows import (
     status_of,
     task_of,
 )
-from ralph.domain.holder import Owner, is_stale
+from ralph.domain.holder import Owner
 from ralph.domain.tasks.dependencies import addition_problems, circular_dependencies, unknown_dependencies
 from ralph.domain.tasks.history import TaskEvent, changes
 from ralph.domain.tasks.task import Task, TaskStatus
@@ -225,7 +226,13 @@ class TaskStore:
         return {
             claim.task_id: claim
             for claim in found
-            if not is_stale(claim.owner, here=self._me, started_of=self._started_of(claim.owner.pid))
+            if not is_gone(
+                claim.owner,
+                claim.run_id,
+                here=self._me,
+                started_of=self._started_of,
+                state_folder=self._path.parent,
+            )
         }
 
     def _ready(self, limit: int | None) -> Iterator[Task]:

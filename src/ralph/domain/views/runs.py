@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ralph.domain.holder import Owner, is_stale
 from ralph.domain.proof.layer_names import LAYER_NAMES
 from ralph.domain.proof.policy import ProofPolicy
 
@@ -97,11 +96,6 @@ class RunView:
 
 _OUTCOMES = frozenset(RunState) - {RunState.RUNNING, RunState.PAUSED, RunState.INTERRUPTED}
 """The states that are an ``Outcome`` too; `ralph status` does without the loop's rules."""
-
-
-def is_alive(owner: Owner | None, *, here: Owner, started_of: Callable[[int], str | None]) -> bool:
-    """``owner`` None: the record is older than owners, so it no longer runs."""
-    return owner is not None and not is_stale(owner, here=here, started_of=started_of(owner.pid))
 
 
 def state_of(

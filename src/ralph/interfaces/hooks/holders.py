@@ -43,7 +43,10 @@ def run_under_way(project: str) -> str | None:
         if not isinstance(workspace, str) or not isinstance(process[0], int):
             continue
         owner = Owner(*process)
-        if _is_same(os.path.join(home, workspace), project) and _is_alive(owner):
+        silent = (
+            _silence(os.path.join(home, STATE_FOLDER, "runs", str(run_id), "elapsed")) if run_id else None
+        )
+        if _is_same(os.path.join(home, workspace), project) and _is_alive(owner, silent):
             return f"run {run_id}" if run_id else f"process {owner.pid}"
     return ""
 
@@ -67,10 +70,20 @@ def session_process() -> dict[str, object] | None:
     return {"pid": pid, "processStarted": started, "bootId": _boot_id(), "host": os.uname().nodename}
 
 
-def _is_alive(owner: Owner) -> bool:
+def _silence(file: str) -> float | None:
+    """Seconds since a run has last written; None if it does not."""
+    import time
+
+    try:
+        return time.time() - os.lstat(file).st_mtime
+    except (OSError, ValueError):
+        return None
+
+
+def _is_alive(owner: Owner, silent: float | None = None) -> bool:
     here = Owner(0, "", _boot_id(), os.uname().nodename)
     if here.boot_id:
-        return not is_stale(owner, here=here, started_of=_started_of(owner.pid))
+        return not is_stale(owner, here=here, started_of=_started_of(owner.pid), silent=silent)
     try:  # no /proc: a process of that number will do
         os.kill(owner.pid, 0)
     except ProcessLookupError:

@@ -207,6 +207,10 @@ class OpenRun:
         self._kit = kit
         self._control = control
 
+    @property
+    def run_id(self) -> str:
+        return self._kit.record.run_id
+
     def stop(self, *, now: bool = False, why: str = "") -> None:
         """After the current step; asked twice, or with ``now``, at once. ``why``: if it is not what the user asked for."""
         from ralph.domain.loop.events import StopRequested, Warned

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ralph.domain.holder import Owner
 from ralph.domain.views.runs import (
     RunState,
     RunView,
-    is_alive,
     match_runs,
     removable_runs,
     sort_runs,
     state_of,
 )
-
-HERE = Owner(1, "now", "boot", "here")
 
 
 def run(name: str, *, live: bool = False, started_at: float = 0.0, active_at: float = 0.0) -> RunView:
@@ -64,17 +60,6 @@ def test_the_state_follows_from_outcome_and_process(
     outcome: str | None, facts: dict[str, bool], state: RunState
 ) -> None:
     assert state_of(outcome, **facts) is state
-
-
-def test_a_run_without_an_owner_is_nobodys() -> None:
-    assert not is_alive(None, here=HERE, started_of=lambda _: "now")
-
-
-def test_a_pid_that_was_given_to_another_process_is_not_the_run() -> None:
-    owner = Owner(7, "then", "boot", "here")
-    assert is_alive(owner, here=HERE, started_of=lambda _: "then")
-    assert not is_alive(owner, here=HERE, started_of=lambda _: "later")
-    assert not is_alive(owner, here=HERE, started_of=lambda _: None)
 
 
 def test_live_runs_come_first_and_are_never_left_out() -> None:
