@@ -25,7 +25,22 @@ def main() -> None:
         code = cli(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
+    if "temporalio" in sys.modules:
+        _leave_at_once(code)
     sys.exit(code)
+
+
+def _leave_at_once(code: int) -> None:
+    """The threads of Temporal's library may call an interpreter that is being taken down, which aborts the process."""
+    import atexit
+    import os
+    from contextlib import suppress
+
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _leave_here() -> None:

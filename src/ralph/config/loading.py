@@ -116,6 +116,11 @@ class Sources(NamedTuple):
         )
         return self._replace(layers=layers, merged=stack(layers))
 
+    def of_machine(self) -> Settings:
+        """As they would be without the project. Wrong values are the defaults; whoever loads the whole is told of them."""
+        layers = [layer for layer in self.layers if layer.origin.label not in PROJECT_FILES]
+        return SETTINGS.read(stack(layers).values, Reading(lambda _: "", [], []))
+
     @property
     def contents(self) -> dict[str, bytes]:
         return {

@@ -9,7 +9,7 @@ from typing import Any
 
 from ralph.config.kinds import Kind, ListOf, Named, Nullable, Setting, Table
 from ralph.config.schema import SETTINGS
-from ralph.config.sources import PREFIX, RESERVED
+from ralph.config.sources import OWN_WORDS, PREFIX, RESERVED
 
 _HEAD = """\
 # Settings
@@ -44,8 +44,8 @@ A file needs no more than this:
 Environment variables hold plain text. Lists and objects are written as JSON; a list of strings may also be given as
 shell words: `RALPH_AGENT__FLAGS="--model opus"`. Inside free objects the rest of the name is the key:
 `RALPH_AGENT__ENVIRONMENT__HTTP_PROXY`. `<NAME>` is a name of your own in capitals:
-`RALPH_AGENTS__HELPER__MODEL`; one that contains `-` or `.` needs JSON. Not settings: `RALPH_TRUST`, and what
-ralph gives to agents: {reserved}.
+`RALPH_AGENTS__HELPER__MODEL`; one that contains `-` or `.` needs JSON. Not settings: {own}; and what
+ralph gives to agents: {told}.
 """
 
 
@@ -54,8 +54,12 @@ _Section = tuple[str, Table[Any], tuple[str, ...], str | None]
 
 
 def reference() -> str:
-    reserved = ", ".join(f"`{name}`" for name in sorted(RESERVED))
-    parts = [_HEAD.replace("{reserved}", reserved), *_section("All settings", SETTINGS, (), PREFIX)]
+    told = ", ".join(f"`{name}`" for name in sorted(RESERVED - OWN_WORDS))
+    own = ", ".join(f"`{name}`" for name in sorted(OWN_WORDS))
+    parts = [
+        _HEAD.replace("{told}", told).replace("{own}", own),
+        *_section("All settings", SETTINGS, (), PREFIX),
+    ]
     return "\n".join(parts)
 
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from ralph.config.kinds import Choice, Kind, ListOf, Nullable, Reading, Text, Whole, setting
 from ralph.config.untrusted import FEWER, lower_than_usual, rising
-from ralph.domain.sandbox.kind import ASKABLE, AUTO, STRONGEST, Network, SandboxKind
+from ralph.domain.sandbox.kind import ASKABLE, Network, is_as_strong
 
 
 class Host(Kind[str]):
@@ -55,16 +55,6 @@ class Size(Kind[int | None]):
         return {"anyOf": [text, {"type": "integer", "minimum": 0}, {"type": "null"}]}
 
 
-def _is_as_strong(value: str | None, own: str | None) -> bool:
-    """A kind is itself or refuses; `auto` and `strongest`, and null in a plan's run, are the strongest that works here."""
-    if own == SandboxKind.NONE or value in (own, SandboxKind.SBX):
-        return True
-    if own in (None, AUTO):
-        return value in (AUTO, STRONGEST)
-    kinds: list[str | None] = [*SandboxKind]  # strongest first
-    return value in kinds and own in kinds and kinds.index(value) <= kinds.index(own)
-
-
 def _sizes(what: str) -> dict[object, str]:
     """The two values of a limit that are no number."""
     none = f"sets no limit of {what}"
@@ -79,7 +69,7 @@ class SandboxSettings:
         Nullable(Choice(*ASKABLE)),
         None,
         "The sandbox to use; `auto`: the strongest that works here; null: `auto` for `plan run`, otherwise `none`.",
-        untrusted=_is_as_strong,
+        untrusted=is_as_strong,
         means="sets the sandbox to",
         says={"none": "switches the sandbox off", None: "leaves the sandbox to each command"},
     )

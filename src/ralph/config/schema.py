@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from ralph.config.agent_definitions import ADAPTERS, DefinedAgentSettings, Definitions
 from ralph.config.delivery_settings import PullRequestSettings
+from ralph.config.fleet_settings import FleetSettings
 from ralph.config.kinds import (
     COUNT,
     PROGRAMS,
@@ -511,6 +512,12 @@ class Settings:
     )
     projects: ProjectsSettings = setting(
         Table(ProjectsSettings), ProjectsSettings(), "What ralph remembers of your projects."
+    )
+    fleet: FleetSettings = setting(
+        Table(FleetSettings),
+        FleetSettings(),
+        "What `ralph fleet worker` gives to jobs on this machine. Only your own settings count, never those of a repository.",
+        untrusted=ALWAYS,
     )
     profiles: ProfilesSettings = setting(
         Table(ProfilesSettings), ProfilesSettings(), "Settings of each profile, by its name."

@@ -21,7 +21,9 @@ PROJECT_FILES = (WORKFLOW_FILE, SETTINGS_FILE, LOCAL_FILE)
 """Those of a project, the first below the others."""
 
 PREFIX = "RALPH_"
-RESERVED = frozenset(
+OWN_WORDS = frozenset({"RALPH_TRUST", "RALPH_FLEET_KEY", "RALPH_FLEET_KEY_FILE"})
+"""A user's, to ralph itself."""
+RESERVED = OWN_WORDS | frozenset(
     f"RALPH_{name}"
     for name in [
         "RUN_ID",
@@ -34,10 +36,9 @@ RESERVED = frozenset(
         "ATTEMPT",
         "ROLE",
         "SANDBOX",
-        "TRUST",
     ]
 )
-"""What ralph tells agents, and a ralph inside an agent inherits; and the user's word. Never settings."""
+"""And what ralph tells agents, which a ralph inside an agent inherits. Never settings."""
 
 Flag = tuple[tuple[str, ...], object, str]
 """A setting given on the command line: ``(("agent", "command"), "claude", "--agent")``."""

@@ -31,7 +31,8 @@ async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) ->
         return
     allowed = _allowed(parts, state)
     parts.publish(PauseBegan(reason, now + min(longest, allowed)))
-    parts.shift.begin_wait(min(longest, allowed), reason)
+    if not parts.control.stopping:
+        parts.shift.begin_wait(min(longest, allowed), reason)
     await _sleep(parts, state, delay=delay, until=until, allowed=allowed)
 
 

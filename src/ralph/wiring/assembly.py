@@ -189,7 +189,9 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             SteeringAdviser(record.controls, kit.clock, kit.publish),
             StuckAdviser(budget),
         ]
-        if record.was_cut:
+        if launch.notes_given is not None:
+            advisers.append(SteeringAdviser(launch.notes_given, kit.clock, kit.publish))
+        if record.was_cut and not launch.is_continued:
             advisers.append(InterruptionAdviser(record.state.iteration))
         yield LoopParts(
             root=kit.workspace,

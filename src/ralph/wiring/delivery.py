@@ -79,8 +79,10 @@ class Port:
     def delivery(
         self, kit: Kit, git: Git, branch: str, order: Order, prove: Callable[[str], Awaitable[Proven]]
     ) -> Delivery:
+        from ralph.adapters.storage.earlier_runs import last_seen_pull
         from ralph.engine.delivery.delivery import Delivery
 
+        record = kit.record
         return Delivery(
             forge=self.forge,
             branch=self.branch(git, branch),
@@ -90,6 +92,9 @@ class Port:
             publish=kit.publish,
             clock=kit.clock,
             redact=kit.runners.redactor.redact,
+            told=last_seen_pull(record.database, record.database_file, record.run_id, branch)
+            if kit.launch.is_continued
+            else None,
         )
 
 

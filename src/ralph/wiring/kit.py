@@ -93,7 +93,7 @@ class Kit:
     ) -> None:
         """The first event of the run, and what the user should know about it."""
         launch = self.launch
-        if launch.interlude is not None:  # the first process has said it all
+        if launch.is_continued:  # the first process has said it all
             return
         self.publish(
             RunStarted(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ralph.engine.agents.sparing_agent import Quota
     from ralph.engine.guardrail import Guardrail
     from ralph.engine.loop import RunResult
+    from ralph.engine.prompts.advisers import Steering
     from ralph.engine.recording import Listener
     from ralph.engine.session import Watch
     from ralph.wiring.kit import Kit
@@ -134,13 +135,21 @@ class Launch:
     quota: Quota | None = None  # what the run that it is a part of knows about subscriptions
     time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
     shift: Shift = ENDLESS  # how much of the run this process does
-    interlude: Interlude | None = None  # it continues after one, as if there had been no other process
+    interlude: Interlude | None = None  # what lay before this process, of a run that is handed over
+    notes_given: Steering | None = None  # what the user said elsewhere, besides the record's own
+    refused: tuple[str, ...] = ()  # what this machine's owner does not allow it, for its head
     imports: Imports = Imports.NONE  # which imported work it is prepared for
 
     @property
     def withholds_tokens(self) -> bool:
         """Whether tokens of forges and trackers are ralph's own in this run."""
-        return self.imports is Imports.TRACKERS or self.settings.delivery == DeliveryKind.PR
+        is_handed_over = self.shift is not ENDLESS  # the machine's owner did not start it
+        return is_handed_over or self.imports is Imports.TRACKERS or self.settings.delivery == DeliveryKind.PR
+
+    @property
+    def is_continued(self) -> bool:
+        """It continues as if there had been no process before: what those did or said once is not repeated."""
+        return bool(self.resumes) and self.interlude is not None and not self.interlude.by_user
 
     @property
     def state_folder(self) -> Path:
@@ -188,6 +197,7 @@ class Launch:
 
     def warnings(self) -> Iterator[str]:
         yield from self.composition.warnings(self)
+        yield from self.refused
         if not self.parent_id:  # the whole has said it
             yield from self._unheld_limits()
             yield from self._undelivered()

@@ -87,7 +87,7 @@ async def prompt_layers(kit: Kit) -> ProofLayers:
     earlier = earlier_base(kit, store, commands)
     is_resumed, is_closed = store.has_base, store.is_closed
     await store.open(amend=earlier.amend if earlier is not None else None)
-    if is_resumed:
+    if is_resumed and not kit.launch.is_continued:  # else nobody was here in between
         warnings += await take_own_edits(kit, store, commands, is_closed=is_closed)
     layers = await proof_layers(kit, commands, store=store)
     if earlier is not None and earlier.warning:
@@ -246,6 +246,8 @@ def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
     if not (required := proof.proving.required):
         return nothing_to_begin
     if (canary := proof.canary) is None:
+        if kit.launch.is_continued:
+            return nothing_to_begin
 
         async def tell() -> None:
             from ralph.engine.proof.canary_check import tell_none

@@ -173,7 +173,10 @@ def _begin(
         options=options,
         parent_id=parent_id,
     )
-    return replace(record, interrupted=left or "")
+    interlude = _interlude(launch)
+    lost = interlude.lost if interlude is not None else Spend()  # by shifts of which there is no other trace
+    state = record.state.continued(lost, seconds=0.0)
+    return replace(record, state=state, uncounted=lost, interrupted=left or "")
 
 
 def _options(launch: Launch, redactor: Redactor) -> dict[str, object]:

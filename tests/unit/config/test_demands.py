@@ -41,6 +41,7 @@ FREE = [
     "pullRequest.draft",
     "pullRequest.wait",
     "projects.remember",  # only the user's own counts
+    "fleet",  # only the user's own counts
     "profiles.promise.completionPromise",
     "profiles.supervised.restartDelay",
     "profiles.supervised.waitTimeout",

@@ -1,11 +1,14 @@
-"""Tokens of forges and trackers in the environment: ralph's own when it asks those, and no agent's."""
+"""Tokens of forges, trackers and the fleet's server in the environment: ralph's own when it asks those, and no agent's."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
 TOKENS = frozenset(
-    {"GH_ENTERPRISE_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_TOKEN", "LINEAR_API_KEY"}
+    {
+        *("GH_ENTERPRISE_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_TOKEN", "LINEAR_API_KEY"),
+        *("RALPH_FLEET_KEY", "RALPH_FLEET_KEY_FILE", "TEMPORAL_API_KEY"),
+    }
 )
 
 

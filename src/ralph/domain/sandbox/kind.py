@@ -30,6 +30,16 @@ AUTO = "auto"  #: the strongest that works here, or none
 ASKABLE = (AUTO, STRONGEST, *(kind.value for kind in SandboxKind))
 
 
+def is_as_strong(value: str | None, own: str | None) -> bool:
+    """A kind is itself or refuses; `auto` and `strongest`, and null in a plan's run, are the strongest that works here."""
+    if own == SandboxKind.NONE or value in (own, SandboxKind.SBX):
+        return True
+    if own in (None, AUTO):
+        return value in (AUTO, STRONGEST)
+    kinds: list[str | None] = [*SandboxKind]  # strongest first
+    return value in kinds and own in kinds and kinds.index(value) <= kinds.index(own)
+
+
 def sandbox_name(project: str) -> str:
     """``ralph-`` and the path, with ``_`` for anything but letters, digits, dots and dashes."""
     return "ralph-" + re.sub(r"[^A-Za-z0-9._-]", "_", project)

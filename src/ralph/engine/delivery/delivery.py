@@ -18,7 +18,7 @@ from ralph.domain.delivery.progress import Asking, Ended, Fixing, Progress, Wait
 from ralph.domain.delivery.receipt import Proof
 from ralph.domain.delivery.standing import Standing
 from ralph.domain.delivery.texts import FailureLog, fix_objective
-from ralph.domain.loop.events import Warned
+from ralph.domain.loop.events import PullRequestSeen, Warned
 from ralph.domain.proof.protection import is_ci
 from ralph.domain.text.figures import whole_duration
 from ralph.engine.delivery.departure import Departure
@@ -54,6 +54,7 @@ class Delivery:
     others: Callable[[], int] = lambda: 1
     rebase: Callable[[], Awaitable[None]] = nothing_to_rebase
     is_protected: Callable[[str], bool] = is_ci
+    told: tuple[PullRequestSeen, float] | None = None  # by an earlier process
 
     _departure: Departure = field(init=False)
     _lookout: Lookout = field(init=False)
@@ -78,6 +79,7 @@ class Delivery:
             publish=self.publish,
             clock=self.clock,
             others=lambda: self.others(),
+            told=self.told,
         )
 
     async def advance(self) -> Progress:

@@ -21,7 +21,8 @@ RULES_KEPT = 300.0
 
 @dataclass(slots=True, kw_only=True)
 class Lookout:
-    """``others``: how many pull requests this process looks after."""
+    """``others``: how many pull requests this process looks after. ``told``: what an earlier process told last, and when; a
+    run that was handed over neither repeats it nor looks oftener again."""
 
     forge: Forge
     branch: Branch
@@ -30,6 +31,7 @@ class Lookout:
     publish: Publish
     clock: Clock
     others: Callable[[], int]
+    told: tuple[PullRequestSeen, float] | None = None
 
     _told: PullRequestSeen | None = field(default=None, init=False)
     _waiting: Waiting | None = field(default=None, init=False)
@@ -37,6 +39,10 @@ class Lookout:
     _pulse: str = field(default="", init=False)
     _looked: float = field(default=float("-inf"), init=False)
     _rules: tuple[float, Required] = field(default=(float("-inf"), Required()), init=False)
+
+    def __post_init__(self) -> None:
+        if self.told is not None:
+            self._told, _ = self.told
 
     async def rest(self) -> Waiting | None:
         """Where many pull requests wait, one question about all of them tells which to look at."""
@@ -105,10 +111,13 @@ class Lookout:
         seen = see(facts, step)
         if seen == self._told:
             return
-        self._told, self._unchanged = seen, 0
+        self._told, self._unchanged, self.told = seen, 0, None
         self.publish(seen)
 
     def wait(self, reason: str, *, for_people: bool) -> Waiting:
+        if self.told is not None:
+            age = self.clock.now() - self.told[1]
+            self._unchanged, self.told = pace.looks_within(age, for_people=for_people), None
         seconds = pace.until_next_look(self._unchanged, for_people=for_people)
         self._unchanged += 1
         self._waiting = Waiting(reason, seconds, for_people, self._told)

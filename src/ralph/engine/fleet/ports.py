@@ -10,6 +10,7 @@ from typing import Protocol
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
 from ralph.domain.fleet.views import FleetLimits, JobView, ScheduleView, WorkerView
+from ralph.errors import RalphError
 
 
 class Fenced(Exception):
@@ -22,6 +23,12 @@ class BaseMoved(Exception):
 
 class FleetSpent(Exception):
     """All jobs together have spent what they may."""
+
+
+class OtherVersion(RalphError):
+    """This worker does not understand the job; another one may."""
+
+    exit_code = 4
 
 
 # --- a worker's side ---------------------------------------------------------------------------------------

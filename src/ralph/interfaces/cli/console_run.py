@@ -16,7 +16,7 @@ import click
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.text.safe_text import clean_line
-from ralph.errors import RalphError
+from ralph.errors import RalphError, UsageError
 from ralph.interfaces.cli.console.relay import Relay, left_out
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.options import asked_apart
@@ -27,6 +27,7 @@ from ralph.operations.runs.start import OpenRun, open_run
 if TYPE_CHECKING:
     from ralph.domain.views.runs import RunLabel
     from ralph.interfaces.cli.console.live_lines import LiveLines
+    from ralph.operations.runs.shift import OpenShift
     from ralph.operations.runs.start import Launch, Listener, RunResult
 
 TICK_SECONDS = 0.5
@@ -49,10 +50,17 @@ def run_on_console(
     Every run of the command line begins here, so nobody starts one in a project that is not trusted. ``is_ours``: ralph
     itself made the project.
     """
+    shift: OpenShift | None = click.get_current_context().obj
+    if shift is not None:
+        launch = shift.prepare(launch)
     if not is_ours:
         require_trust(launch)
+    if not is_ours and shift is None:
         _remember(launch)
-    if flag := asked_apart():
+    if (flag := asked_apart()) and shift is not None:
+        message = f"a job does not run with {flag}"
+        raise UsageError(message, hint="leave it out: `ralph fleet logs -f` shows what a job does")
+    if flag:
         from ralph.interfaces.cli.apart import run_apart
 
         click.get_current_context().exit(run_apart(launch, flag))
@@ -60,9 +68,11 @@ def run_on_console(
     if json_lines:
         from ralph.interfaces.cli.console.json_lines import left_out_line as note
     with relay.streams(out_note=note):
-        result = _run_on_streams(launch, verbose=verbose, json_lines=json_lines, listeners=listeners)
+        result = _run_on_streams(launch, shift, verbose=verbose, json_lines=json_lines, listeners=listeners)
         if result.outcome is Outcome.CANCELLED:
             relay.hurry()
+    if shift is not None:
+        shift.take_result(result)
     if not is_ours:
         tell_unmarked(launch.loaded.root)
     return result
@@ -79,7 +89,12 @@ def _remember(launch: Launch) -> None:
 
 
 def _run_on_streams(
-    launch: Launch, *, verbose: bool, json_lines: bool, listeners: Sequence[Listener]
+    launch: Launch,
+    shift: OpenShift | None,
+    *,
+    verbose: bool,
+    json_lines: bool,
+    listeners: Sequence[Listener],
 ) -> RunResult:
     settings = launch.settings
     err_look = look_for(sys.stderr, settings.output)
@@ -131,7 +146,7 @@ def _run_on_streams(
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()
     try:
-        return asyncio.run(_run(launch, shown, status, listeners_for))
+        return asyncio.run(_run(launch, shift, shown, status, listeners_for))
     except RalphError as error:
         error.is_told = console.told == error.message
         raise
@@ -148,11 +163,14 @@ def _place_of(launch: Launch) -> str:
 
 async def _run(
     launch: Launch,
+    shift: OpenShift | None,
     listeners: Sequence[Listener],
     status: LiveLines | None,
     listeners_for: Callable[[RunLabel], Sequence[Listener]],
 ) -> RunResult:
     async with open_run(launch, listeners, complain=_complain, listeners_for=listeners_for) as run:
+        if shift is not None:
+            shift.begin(run.run_id)
         with _signals(run):
             ticker = asyncio.create_task(_tick(status)) if status is not None else None
             try:

@@ -27,6 +27,7 @@ COMMANDS = {
     "resume": "Resume an interrupted run.",
     "task": "Add, list, change and export tasks that say what done means.",
     "plan": "Work through a PRD's stories; only a fresh review passes one.",
+    "fleet": "Run jobs on several machines; they outlive each of them.",
     "status": "Show the runs of this project, live ones first.",
     "logs": "Show what happened in a run, or follow it live.",
     "attach": "Show the console of a run that is under way.",
@@ -35,6 +36,8 @@ COMMANDS = {
     "ui": "Watch and steer runs in the terminal.",
     "web": "Watch and steer runs in the browser, even from a phone.",
     "runs": "List runs, and remove the files and records of old ones.",
+    "export": "Write a run into one file, to continue it elsewhere.",
+    "import": "Put a run on record that was exported elsewhere.",
     "stop": "Stop a run from another terminal.",
     "pause": "Pause a run after its current session.",
     "unpause": "Continue a paused run.",
@@ -138,7 +141,10 @@ def _command_line() -> click.Group:
         "ralph",
         COMMANDS,
         package="commands",
-        homes=dict.fromkeys(("stop", "pause", "unpause", "steer"), "run_requests"),
+        homes={
+            **dict.fromkeys(("stop", "pause", "unpause", "steer"), "run_requests"),
+            "import": "import_:command",
+        },
         help=HELP,
         # Every command inherits the first two. What the group does not know is for the default command.
         context_settings={
@@ -166,7 +172,7 @@ def main(arguments: Sequence[str]) -> int:
         say_error(UsageError("the current directory no longer exists", hint="cd to another one"))
         return ExitCode.USAGE
     try:
-        result = _command_line().main(list(arguments) or ["--help"], prog_name="ralph", standalone_mode=False)
+        result = _run(list(arguments) or ["--help"])
         sys.stdout.flush()
     except click.exceptions.Abort:
         return ExitCode.INTERRUPTED
@@ -193,6 +199,17 @@ def main(arguments: Sequence[str]) -> int:
         _report_crash(error)
         return ExitCode.BUG
     return int(result) if isinstance(result, int) else ExitCode.COMPLETED
+
+
+def _run(arguments: list[str]) -> object:
+    def run(shift: object = None) -> object:
+        return _command_line().main(arguments, prog_name="ralph", standalone_mode=False, obj=shift)
+
+    if "RALPH_SHIFT" not in os.environ:
+        return run()
+    from ralph.interfaces.cli.shift import do_shift
+
+    return do_shift(run)
 
 
 def _open_closed_streams() -> None:

@@ -294,5 +294,6 @@ def prepare_task(
         time_over=time_over,
         shift=whole.shift,
         interlude=whole.interlude,
+        notes_given=whole.notes_given,
         imports=whole.imports,
     )

@@ -1,0 +1,111 @@
+"""What submitters, workflows and workers call things on the server. What stands here is what they must agree on."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from itertools import combinations
+
+from ralph.domain.fleet.job import PROTOCOL, JobSpec
+
+FLEET = f"ralph{PROTOCOL}"
+
+# --- types of workflows, with what they are started with ---------------------------------------------------
+
+JOB = "RalphJob"  #: (JobSpec, JobProgress) -> JobProgress; a fresh job: ``JobProgress()``, a retry: ``steps.again(progress)``
+MERGE_QUEUE = "RalphMergeQueue"  #: (MergeLine)
+LEDGER = "RalphLedger"  #: (LedgerState); nobody has set a limit yet: ``LedgerState()``
+
+# --- activities --------------------------------------------------------------------------------------------
+
+SHIFT = "shift"  #: ShiftOrder -> ShiftEnd; its heartbeats carry a Beat
+ASK_FOR_TURN = "ask_for_turn"  #: (id of the merge queue, job) -> None
+LOOK_AT_JOBS = "look_at_jobs"  #: (jobs) -> JobStanding of each, in this order
+
+# --- memo of a job, which is all that a list of jobs needs -------------------------------------------------
+
+SPEC = "spec"  #: JobSpec, from the start
+PROGRESS = "progress"  #: JobProgress; ``stop_now`` in it is how a worker learns the second step of a stop
+LIMITS = "limits"  #: FleetLimits, of the ledger
+
+# --- signals of a job; its cancellation is the first step of a stop ----------------------------------------
+
+STEER = "steer"  #: (text)
+PAUSE = "pause"
+UNPAUSE = "unpause"
+STOP_NOW = "stop_now"  #: to be sent before the cancellation, if it is wanted at once
+NEEDED_ENDED = "needed_ended"  #: (job, whether it was merged)
+MERGE_TURN = "merge_turn"  #: from the merge queue
+BEGUN = "begun"  #: (worker), from a worker that was not expected to be the one
+
+# --- signals of a merge queue ------------------------------------------------------------------------------
+
+ASK = "ask"  #: (job)
+LEFT = "left"  #: (job)
+
+# --- updates and the query of the ledger -------------------------------------------------------------------
+
+ENTER = "enter"  #: EnterRequest -> EnterReply
+LEAVE = "leave"  #: LeaveRequest -> None
+SET_LIMITS = (
+    "set_limits"  #: FleetLimits -> FleetLimits; ``spent`` and ``in_use`` of the argument are not looked at
+)
+SHOW_LIMITS = "show_limits"  #: query, -> FleetLimits
+
+# --- ids of workflows --------------------------------------------------------------------------------------
+
+LEDGER_ID = f"{FLEET}-ledger"
+_JOB_PREFIX = f"{FLEET}-job-"
+_MERGE_PREFIX = f"{FLEET}-merge-"
+
+# A schedule adds the time to the id of the workflow that it starts; git refuses the colons of it in a branch.
+_FIRED = re.compile(r"-(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z$")
+_FIRED_PLAIN = re.compile(r"-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$")
+
+
+def workflow_id(job: str) -> str:
+    """Of a job; ``job_of`` is the way back."""
+    return _JOB_PREFIX + _FIRED_PLAIN.sub(r"-\1-\2-\3T\4:\5:\6Z", job)
+
+
+def job_of(workflow_id: str) -> str:
+    """A spec without an id (a schedule's) is of the job that its workflow's id names."""
+    return _FIRED.sub(r"-\1\2\3T\4\5\6Z", workflow_id.removeprefix(_JOB_PREFIX))
+
+
+def merge_queue_id(job: JobSpec) -> str:
+    """One per repository and base; a hash, because an address may be long or have a name in it."""
+    name = hashlib.sha256(f"{job.repository}\n{job.base}".encode()).hexdigest()[:16]
+    return _MERGE_PREFIX + name
+
+
+# --- task queues -------------------------------------------------------------------------------------------
+
+WORKFLOW_QUEUE = f"{FLEET}-jobs"
+"""Of all workflows, and of the small activities that ask the server."""
+ANY_QUEUE = f"{FLEET}-any"
+"""Of the shifts of jobs without a label."""
+MAX_LABELS = 5
+"""Of a worker: it asks for work under every combination of its labels, and of a job."""
+
+
+def label_queue(labels: Iterable[str]) -> str:
+    """Where a job waits for a worker that has all of these."""
+    ordered = sorted(set(labels))
+    return f"{FLEET}-any:{'+'.join(ordered)}" if ordered else ANY_QUEUE
+
+
+def label_queues(labels: Iterable[str]) -> tuple[str, ...]:
+    """Where a worker with these labels looks for work; those that ask for the most of them first."""
+    ordered = sorted(set(labels))
+    return tuple(
+        label_queue(chosen)
+        for count in range(len(ordered), -1, -1)
+        for chosen in combinations(ordered, count)
+    )
+
+
+def worker_queue(worker: str) -> str:
+    """Where the next shift of a job waits for the worker that had the last one."""
+    return f"{FLEET}-at:{worker}"

@@ -1,0 +1,70 @@
+"""A launch within what the machine's owner allows: tighter settings as they are asked for, looser ones as the owner has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ralph.config.loading import Sources
+from ralph.config.schema import Settings
+from ralph.config.tightening import tightened
+from ralph.domain.fleet.allowance import allowed_kind, is_demanding, is_own_commit, places_outside
+from ralph.domain.sandbox.kind import SandboxKind
+from ralph.errors import UsageError
+from ralph.wiring.launch import Launch
+
+OUTSIDE = ("sandbox_checks", "notify")
+"""Settings besides those of the sandbox by which something runs outside it."""
+PLACES = ("promptFile", "ralphDir", "folder", "taskFolder")
+"""Arguments of runs that name a place."""
+
+
+def within_allowance(launch: Launch, demanded: str, *, environ: Mapping[str, str] = os.environ) -> Launch:
+    """``demanded``: the sandbox, by the machine's owner. Raises UsageError if the job reaches for what is not its own."""
+    if not is_demanding(demanded):
+        return launch
+    _require_own_places(launch)
+    own = Sources.read(launch.loaded.root, environ).of_machine()
+    settings, refused = _confined(launch.settings, own, demanded, usual=launch.profile.sandbox)
+    return replace(
+        launch,
+        settings=settings,
+        refused=tuple(f"{key} is not as the job has it: this worker does not allow that" for key in refused),
+    )
+
+
+def _confined(
+    asked: Settings, own: Settings, demanded: str, *, usual: str
+) -> tuple[Settings, tuple[str, ...]]:
+    kind = allowed_kind(demanded, asked.sandbox.kind or usual)
+    # Its kind is not the owner's setting but their demand.
+    sandbox, of_sandbox = tightened(replace(asked.sandbox, kind=None), replace(own.sandbox, kind=None))
+    workspace, of_workspace = tightened(asked.workspace, own.workspace, only=("allow",))
+    settings, outside = tightened(asked, own, only=OUTSIDE)
+    refused = [*(f"sandbox.{key}" for key in of_sandbox), *(f"workspace.{key}" for key in of_workspace)]
+    if asked.sandbox.kind == SandboxKind.NONE:
+        refused.append("sandbox.kind")
+    scm = asked.scm
+    if scm is not None and scm != own.scm and not is_own_commit(scm.command, scm.tasks):
+        scm = own.scm
+        refused.append("scm")
+    sandbox = replace(sandbox, kind=kind)
+    return replace(settings, sandbox=sandbox, workspace=workspace, scm=scm), (*refused, *outside)
+
+
+def _require_own_places(launch: Launch) -> None:
+    own = [os.path.realpath(folder) for folder in (launch.root.state, launch.root.workspace)]
+    clone = os.path.realpath(Path.cwd())
+    outside = places_outside(own, [clone]) or places_outside(list(_places(launch)), own)
+    if outside:
+        message = f"{outside[0]} is outside the job's repository, and this worker keeps jobs to theirs"
+        raise UsageError(message, hint="put what the job needs into its repository")
+
+
+def _places(launch: Launch) -> Iterator[str]:
+    named = (launch.composition.arguments().get(key) for key in PLACES)
+    for place in (*named, *launch.writable):
+        if isinstance(place, str | Path):
+            yield os.path.realpath(launch.root.workspace / place)

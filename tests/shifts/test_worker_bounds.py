@@ -1,0 +1,127 @@
+"""What a job may do on a worker: neither its repository nor its flags widen what the machine's owner allows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import DONE, PROMPT, Project
+from tests.acceptance.conftest import project as project
+
+from .shifting import Worker, warnings
+
+
+def agent(project: Project, body: str) -> str:
+    """A program on PATH, which a sandbox shows: its script would be hidden there."""
+    project.program("worker", f"cat > /dev/null\n{body}\necho '{DONE}'\n")
+    return "worker"
+
+
+needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+
+
+@needs_bwrap
+def test_a_repository_and_flags_that_want_out_stay_in(project: Project, own_home: Path) -> None:
+    outside = project.programs / "outside"
+    outside.mkdir()
+    (own_home / "secret.txt").write_text("mine")
+    look = f"touch {outside}/by-agent; cat ~/secret.txt > seen; env >> seen; true"
+    project.settings(
+        agent={"command": agent(project, look)},
+        guardrails=[f"touch {outside}/by-check || true"],
+        notify=[f"touch {outside}/by-notify"],
+        scm={"command": "sh", "tasks": [f"-c 'touch {outside}/by-scm'"]},
+        sandbox={
+            "kind": "none",
+            "writable": [str(outside)],
+            "readonly": ["~/secret.txt"],
+            "env": ["SECRET*"],
+        },
+        sandboxChecks=False,
+    )
+    project.environment["SECRET_OF_MINE"] = "variable"
+    words = ("run", "-p", PROMPT, "--no-sandbox", "--notify", f"touch {outside}/by-flag")
+
+    worker = Worker(project, sandbox="strongest")
+    end = worker.shift(*words)
+
+    assert end.outcome == "completed", worker.said
+    assert not any(outside.iterdir())
+    seen = (project.root / "seen").read_text()
+    assert "mine" not in seen
+    assert "variable" not in seen
+    told = "\n".join(warnings(project))
+    for key in (
+        "sandbox.writable",
+        "sandbox.readonly",
+        "sandbox.env",
+        "sandbox.kind",
+        "sandboxChecks",
+        "notify",
+        "scm",
+    ):
+        assert f"{key} is not as the job has it" in told
+
+
+@needs_bwrap
+def test_what_the_owner_allows_is_allowed_and_tighter_wishes_count(project: Project, own_home: Path) -> None:
+    allowed, more = project.programs / "allowed", project.programs / "more"
+    allowed.mkdir()
+    more.mkdir()
+    own = own_home / ".config" / "ralph"
+    own.mkdir(parents=True)
+    (own / "settings.json").write_text(json.dumps({"sandbox": {"writable": [str(allowed)]}}))
+    command = agent(project, f"touch {allowed}/yes; touch {more}/no; true")
+    project.settings(agent={"command": command}, sandbox={"network": "off"})
+
+    worker = Worker(project, sandbox="bwrap")
+    assert worker.shift("run", "-p", PROMPT).outcome == "completed", worker.said
+    assert [file.name for file in allowed.iterdir()] == ["yes"]
+    assert not any(more.iterdir())
+    assert "network" in worker.said[0]
+    assert not warnings(project) or "not as the job has it" not in warnings(project)[0]
+
+
+def test_without_the_sandbox_that_is_demanded_nothing_runs(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"run": "touch ran"}, {"say": DONE}])
+
+    end = Worker(project, sandbox="sbx").shift("run", "-p", PROMPT, "--no-sandbox")
+
+    assert end.exit_code == 4
+    assert "sbx" in end.reason
+    assert not (project.root / "ran").exists()
+
+
+@pytest.mark.parametrize("path", ["~/secret.txt", "../programs/secret.txt", "link"])
+def test_a_prompt_is_not_read_from_beyond_the_clone(project: Project, own_home: Path, path: str) -> None:
+    for file in (own_home / "secret.txt", project.programs / "secret.txt"):
+        file.write_text("mine")
+    (project.root / "link").symlink_to(own_home / "secret.txt")
+    project.settings(agent={"command": "claude"})
+    project.agent([{"say": DONE}])
+
+    end = Worker(project, sandbox="strongest").shift("run", "-f", path.replace("~", str(own_home)))
+
+    assert (end.outcome, end.want, end.exit_code) == ("", "", 2)
+    assert "secret.txt" in end.reason
+    assert not (project.root / ".ralph" / "ralph.db").exists()
+
+
+def test_a_task_folder_beyond_the_clone_is_refused(project: Project, own_home: Path) -> None:
+    project.program("agent.sh", "touch ran\n")
+    words = (
+        "supervise",
+        "--task",
+        "t",
+        "--task-folder",
+        str(own_home),
+        "--",
+        str(project.programs / "agent.sh"),
+    )
+    end = Worker(project, sandbox="strongest").shift(*words)
+    assert end.exit_code == 2, end
+    assert not (project.root / "ran").exists()
