@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ralph.adapters.git import IDENTITY, Git, Ran
+from ralph.adapters.git_remotes import require_reached, said_of
 from ralph.adapters.workspace.outpost import Outpost
 from ralph.domain.text.safe_text import clean_line
-from ralph.domain.trust.pushed_to import without_login
 from ralph.engine.delivery.ports import PushRefused
-from ralph.errors import GitFailed, ServiceAway
+from ralph.errors import GitFailed
 
 MOST_SUBJECTS = 200
 BASES = "refs/ralph/bases/"
 """Where the bases of pull requests are kept, as they were fetched last."""
-_AWAY = (
-    "could not resolve host", "connection refused", "connection timed out", "connection reset", "network is unreachable",
-    "operation timed out", "temporary failure", "the requested url returned error: 5", "early eof", "hung up unexpectedly",
-    "failed to connect", "no route to host", "rpc failed", "http 429",
-)  # fmt: skip
-"""What git and ssh print when nobody answers, in lower case."""
-_THEIRS = "remote:"
-"""Begins what the remote's side prints, its hooks included."""
-_SIGNS = (("remote: error", "remote: fatal"), ("!", "remote:", "error:", "fatal:", "ERROR"))
 _LEASE = (
     "stale info",
     "fetch first",
@@ -120,8 +111,8 @@ class DeliveredBranch:
         ran = await self._outpost.reach(*arguments)
         if ran.ok:
             return None
-        _require_reached(ran)
-        return PushRefused(_last_line(ran), is_theirs=any(word in _summary(ran) for word in _LEASE))
+        require_reached(ran)
+        return PushRefused(said_of(ran), is_theirs=any(word in _summary(ran) for word in _LEASE))
 
     async def contains(self, commit: str) -> bool:
         return await self._git.is_ancestor(commit, f"refs/heads/{self._name}")
@@ -174,31 +165,15 @@ class DeliveredBranch:
 def _require_ok(what: str, ran: Ran) -> None:
     if ran.ok:
         return
-    _require_reached(ran)
-    message = f"git {what} cannot use the remote: {_last_line(ran)}"
+    require_reached(ran)
+    message = f"git {what} cannot use the remote: {said_of(ran)}"
     raise GitFailed(message, hint="try `git fetch` by hand: are you logged in there?")
-
-
-def _require_reached(ran: Ran) -> None:
-    said = "\n".join(line for line in ran.err.lower().splitlines() if not line.startswith(_THEIRS))
-    if ran.code is None or any(word in said for word in _AWAY):
-        message = f"the remote cannot be reached: {_last_line(ran)}"
-        raise ServiceAway(message)
 
 
 def _summary(ran: Ran) -> str:
     """Why git did not move the ref: what it says in brackets, without names, and nothing that a hook there printed."""
     lines = (line for line in ran.out.lower().splitlines() if line.startswith("!"))
     return "\n".join(line.rpartition("\t")[2] for line in lines)
-
-
-def _last_line(ran: Ran) -> str:
-    """What went wrong, without the address, which may hold a password. The remote's own words say most."""
-    lines = [line.strip() for line in f"{ran.out}\n{ran.err}".splitlines() if line.strip()]
-    for signs in _SIGNS:
-        if found := next((line for line in lines if line.startswith(signs)), ""):
-            return without_login(clean_line(found.removeprefix("remote: ")))
-    return without_login(clean_line((lines or [f"exit code {ran.code}"])[-1]))
 
 
 async def remote_address(git: Git, remote: str) -> str:
