@@ -61,6 +61,11 @@ def look_at(root: Root, settings: Settings, asked: Asked) -> Found:
         return asyncio.run(_look(_open(asked.source, root), settings, asked, ledger, holder))
 
 
+def look_afresh(root: Root, settings: Settings, asked: Asked) -> Found:
+    """As if none had been taken in here: for work that is kept elsewhere then. Raises what ``look_at`` does."""
+    return asyncio.run(_look(_open(asked.source, root), settings, asked, _Nothing(), ""))
+
+
 def import_found(root: Root, found: Found) -> None:
     """Raises UsageError if tasks of the same names were added meanwhile; importing again takes what is left."""
     from ralph.engine.tickets.intake import take_in

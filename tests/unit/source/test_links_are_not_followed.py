@@ -46,7 +46,7 @@ FUNCTIONS = {
     *("symlink", "link", "chmod", "rmtree", "move", "copy", "copy2", "copyfile", "copytree"),
 }
 """Of ``os`` and ``shutil``."""
-CAREFUL = ("beneath", "trees", "files", "self", "store", "hub")
+CAREFUL = ("beneath", "trees", "files", "self", "store", "hub", "seat")
 OWN = "what is ralph's own: it came with the package"
 MINE = "in the run's folder, which no sandboxed agent can write, made by ralph just before"
 NAMED = "what the user named on the command line"
@@ -65,6 +65,7 @@ ALLOWED = {
     "operations/output_file.py": NAMED,
     "operations/plugin.py": OWN,
     "operations/settings_file.py": "the user's settings, which may be a link to where the user keeps them",
+    "operations/runs/portable.py": NAMED,
     "operations/runs/detach.py": "a log that it made itself",
     "wiring/profiles.py": OWN,
     "wiring/roles.py": OWN,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +20,9 @@ from ralph.interfaces.cli.options import (
     trust_option,
     verbose_option,
 )
+
+if TYPE_CHECKING:
+    from ralph.operations.runs.shift import OpenShift
 
 HELP = """Resume an interrupted run, by default the newest one here.
 
@@ -87,7 +91,8 @@ def command(
         found = resumed.run
         state = ": ".join(filter(None, (found.state.words, found.reason)))
         print(f"ralph: resuming run {found.id} ({state})", file=sys.stderr)
-    for difference in resumed.changed:
+    shift: OpenShift | None = click.get_current_context().obj
+    for difference in resumed.changed if shift is None or not shift.continues else ():
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
     result = run_on_console(resumed.launch, verbose=verbose, json_lines=as_json)
     return exit_code_of(result.outcome)

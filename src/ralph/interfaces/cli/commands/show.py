@@ -51,7 +51,6 @@ Examples:
 @click.option("--receipt", is_flag=True, help="Print the run's receipt (receipt.json).")
 @project_dir_option
 def command(run: str, iteration: int | None, as_json: bool, receipt: bool, project_dir: Path | None) -> None:
-    from ralph.operations.runs.files import RunFiles
     from ralph.operations.runs.read import read_receipt, require_record
 
     with require_record(state_folder(project_dir)) as record:
@@ -59,16 +58,30 @@ def command(run: str, iteration: int | None, as_json: bool, receipt: bool, proje
         if receipt:
             print_json(read_receipt(record.state_folder, view))
             return
-        shown = [(view, _iterations(record, view, iteration))]
-        if iteration is None:
-            parts = (record.run(name) for name, _ in record.tasks_of(view.id))
-            shown += [(part, _iterations(record, part, None)) for part in parts if part is not None]
-        if as_json:
-            _print_json(shown)
-            return
-        for place, (each, iterations) in enumerate(shown):
-            print("\n" if place else "", end="")
-            _print_text(RunFiles(record.state_folder, each.id), each, iterations)
+        show_run(record, view, iteration, as_json=as_json)
+
+
+def show_run(
+    record: RunRecord,
+    view: RunView,
+    iteration: int | None,
+    *,
+    as_json: bool,
+    job: dict[str, Any] | None = None,
+) -> None:
+    """``job``: what `ralph fleet show` adds to the JSON."""
+    from ralph.operations.runs.files import RunFiles
+
+    shown = [(view, _iterations(record, view, iteration))]
+    if iteration is None:
+        parts = (record.run(name) for name, _ in record.tasks_of(view.id))
+        shown += [(part, _iterations(record, part, None)) for part in parts if part is not None]
+    if as_json:
+        _print_json(shown, {} if job is None else {"job": job})
+        return
+    for place, (each, iterations) in enumerate(shown):
+        print("\n" if place else "", end="")
+        _print_text(RunFiles(record.state_folder, each.id), each, iterations)
 
 
 def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationView]:
@@ -92,7 +105,9 @@ def _print_text(files: RunFiles, view: RunView, iterations: Iterator[IterationVi
         print_folded("\n".join(text.lines(iteration, live=live)))
 
 
-def _print_json(shown: Sequence[tuple[RunView, Iterator[IterationView]]]) -> None:
+def _print_json(
+    shown: Sequence[tuple[RunView, Iterator[IterationView]]], around: dict[str, dict[str, Any]]
+) -> None:
     """The runs of a whole's tasks are in it, each as it would be shown by itself."""
     import msgspec
 
@@ -101,7 +116,7 @@ def _print_json(shown: Sequence[tuple[RunView, Iterator[IterationView]]]) -> Non
         return {"run": asdict(view), "iterations": judged}
 
     whole, *tasks = [data(view, iterations) for view, iterations in shown]
-    record = {**whole, "tasks": tasks}
+    record = {**around, **whole, "tasks": tasks}
     print(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from ralph.interfaces.cli.options import json_option, project_dir_option, state_
 from ralph.interfaces.cli.table import Cell, Column, table_lines
 
 LIMIT = 20
-EVERY = 1.0
 
 _COLOR_OF: dict[RunState, str] = {
     RunState.RUNNING: "cyan",
@@ -83,42 +81,13 @@ def command(as_json: bool, watch: bool, show_all: bool, tree: bool, project_dir:
 
     render: Callable[[list[RunView], int], str] = _json if as_json else _tree if tree else _table
     if watch:
-        _watch(read, render, as_json=as_json)
+        from ralph.interfaces.cli.watching import watch as watch_runs
+
+        watch_runs(
+            read, lambda seen: _json(*seen, indent=None) if as_json else render(*seen), redraws=not as_json
+        )
     else:
         print(render(*read()))
-
-
-def _watch(
-    read: Callable[[], tuple[list[RunView], int]],
-    render: Callable[[list[RunView], int], str],
-    *,
-    as_json: bool,
-) -> None:
-    """Redraw the screen on a terminal; print what is new in a pipe."""
-    import gc
-
-    gc.enable()
-    screen = sys.stdout.isatty() and not as_json
-    shown: object = None
-    try:
-        while True:
-            runs, count = read()
-            if screen:
-                # Each line is cleared as it is overwritten: erasing the screen first would flicker.
-                lines = _at_most_a_screen(render(runs, count).split("\n"))
-                sys.stdout.write("\x1b[H" + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")
-            elif runs != shown:
-                shown = runs
-                print(_json(runs, count, indent=None) if as_json else render(runs, count))
-            sys.stdout.flush()
-            time.sleep(EVERY)
-    except KeyboardInterrupt:
-        return
-
-
-def _at_most_a_screen(lines: list[str]) -> list[str]:
-    height = os.get_terminal_size(sys.stdout.fileno()).lines
-    return lines[: max(1, height - 1)]
 
 
 def _table(runs: list[RunView], count: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ralph.errors import UsageError
+from ralph.interfaces.cli.fleet_option import chosen_fleet, fleet_option
 from ralph.interfaces.cli.options import project_dir_option, requires_extra
 from ralph.interfaces.cli.several_projects import chosen_projects, several_options
 
@@ -33,23 +34,28 @@ Examples:
   ralph ui last
   ralph ui --root shop --root ~/api
   ralph ui --all
+  ralph ui --fleet                       `F` shows the fleet's jobs
 """
 
 
 @click.command("ui", help=HELP)
 @click.argument("run", required=False)
 @several_options
+@fleet_option
 @project_dir_option
-def command(run: str | None, roots: tuple[Path, ...], every: bool, project_dir: Path | None) -> None:
+def command(
+    run: str | None, roots: tuple[Path, ...], every: bool, fleet: bool, project_dir: Path | None
+) -> None:
     open_ui = require_ui("the terminal UI")
     projects = chosen_projects(project_dir, roots, every=every)
+    watch = chosen_fleet(wanted=fleet)
     if len(projects) > 1:
         if run is not None:
             message = "RUN belongs to one project"
             raise UsageError(message, hint="give one --root, or leave RUN out and open it there")
         from ralph.interfaces.tui.projects_app import open_projects_ui
 
-        open_projects_ui(projects)
+        open_projects_ui(projects, watch)
         return
     folder = projects[0].state_folder
     if run is not None:
@@ -57,10 +63,10 @@ def command(run: str | None, roots: tuple[Path, ...], every: bool, project_dir: 
 
         with require_record(folder) as record:
             run = record.find(run)
-    open_ui(folder, run)
+    open_ui(folder, run, watch)
 
 
-def require_ui(what: str) -> Callable[[Path, str | None], None]:
+def require_ui(what: str) -> Callable[..., None]:
     """Raises UsageError if the UI's package is not installed."""
     with requires_extra(what, "ui"):
         from ralph.interfaces.tui.app import open_ui

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ralph.interfaces.cli.fleet_option import chosen_fleet, fleet_option
 from ralph.interfaces.cli.options import PATH, project_dir_option, requires_extra
 from ralph.interfaces.cli.several_projects import chosen_projects, several_options
 
@@ -25,6 +26,7 @@ Examples:
   ralph web                              then open the printed link
   ralph web --root shop --root ~/api     two projects on one page
   ralph web --all                        every project that ralph remembers
+  ralph web --fleet                      the fleet's jobs too
   ralph web --read-only                  to watch, not to control
   ssh -L 8484:localhost:8484 machine     to reach it from elsewhere, encrypted
   ralph web --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
@@ -51,6 +53,7 @@ Examples:
     "--insecure-host", is_flag=True, help="Allow a --host that others can reach, without encryption."
 )
 @several_options
+@fleet_option
 @project_dir_option
 def command(
     host: str,
@@ -61,6 +64,7 @@ def command(
     insecure_host: bool,
     roots: tuple[Path, ...],
     every: bool,
+    fleet: bool,
     project_dir: Path | None,
 ) -> None:
     with requires_extra("the page", "web"):
@@ -80,6 +84,7 @@ def command(
         chosen_projects(project_dir, roots, every=every),
         options,
         announce=partial(_announce, read_only=read_only),
+        fleet=chosen_fleet(wanted=fleet),
     )
 
 
