@@ -19,18 +19,20 @@ from ralph.errors import RalphError
 from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.details import CardDialog, IterationDialog
 from ralph.interfaces.tui.dialogs import HelpDialog
+from ralph.interfaces.tui.fleet_screen import FleetHome
 from ralph.interfaces.tui.follower import RUNS_LOOKED_AT, RUNS_SHOWN, Follower, Look, RunLook
 from ralph.interfaces.tui.logs import LogsDialog
 from ralph.interfaces.tui.main_screen import MainScreen
 from ralph.interfaces.tui.requests import Requests
 from ralph.interfaces.tui.table import Table
 from ralph.interfaces.tui.terminal_app import TerminalApp, is_light, show, take_terminal
+from ralph.operations.fleet.watch import FleetWatch
 from ralph.operations.runs.files import RunFiles
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch, open_feed, prompt_of
 
 
-class RalphApp(Requests, TerminalApp):
-    """``run_id`` None: the newest run, live ones first, until the user chooses another.
+class RalphApp(FleetHome, Requests, TerminalApp):
+    """``run_id`` None: the newest run, live ones first, until the user chooses another. ``fleet``: shown beside the runs.
 
     ``has_home``: there are other projects to go back to; ``wants_home`` says that the user did.
     """
@@ -49,6 +51,7 @@ class RalphApp(Requests, TerminalApp):
         Binding("left_square_bracket", "other_run(-1)", "Previous run", show=False),
         Binding("right_square_bracket", "other_run(1)", "Next run", show=False),
         Binding("t", "theme", "Theme", show=False),
+        Binding("F", "fleet", "Fleet"),
         Binding("0", "home", "Projects"),
         Binding("q", "quit", "Quit"),
         Binding("ctrl+c", "quit", show=False),
@@ -63,12 +66,15 @@ class RalphApp(Requests, TerminalApp):
         zone: tzinfo | None = None,
         light: bool = False,
         has_home: bool = False,
+        fleet: FleetWatch | None = None,
     ) -> None:
         super().__init__(light=light)
+        self.take_fleet(fleet)
         self.wants_home = False
         self._has_home = has_home
         self.record = Watch(state_folder)
         self.main = MainScreen(now, zone)
+        self._now = now
         self._zone = zone
         self._is_chosen = run_id is not None
         self._follower = None if run_id is None else Follower(run_id, zone)
@@ -83,13 +89,19 @@ class RalphApp(Requests, TerminalApp):
 
     def on_main_screen_ready(self) -> None:
         self.run_worker(self._keep_looking())
+        self.run_worker(self.keep_looking_at_fleet())
         self.set_interval(1.0, self._show_head)
 
     async def on_unmount(self) -> None:
         await self.record.close()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self._has_home if action == "home" else super().check_action(action, parameters)
+        if action == "home" and not self._has_home:
+            return False
+        return super().check_action(action, parameters)
+
+    def action_fleet(self) -> None:
+        self.open_fleet(self._now)
 
     def action_home(self) -> None:
         self.wants_home = True
@@ -283,7 +295,7 @@ class RalphApp(Requests, TerminalApp):
         return self.main.current_card
 
 
-def open_ui(state_folder: Path, run_id: str | None = None) -> None:
+def open_ui(state_folder: Path, run_id: str | None = None, fleet: FleetWatch | None = None) -> None:
     """Watch the runs of a project until the user quits. The runs are other processes and keep going.
 
     ``run_id`` None follows the live run. Raises UsageError without a terminal, StoreError if the record cannot be read.
@@ -291,4 +303,4 @@ def open_ui(state_folder: Path, run_id: str | None = None) -> None:
     take_terminal()
     with open_feed(state_folder) as feed:
         feed.runs(limit=1)  # an error must be shown before the UI takes over the screen
-    show(RalphApp(state_folder, run_id, light=is_light(os.environ)))
+    show(RalphApp(state_folder, run_id, light=is_light(os.environ), fleet=fleet))

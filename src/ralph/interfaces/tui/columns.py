@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from textual.content import Content
 
+from ralph.domain.fleet import board as fleet_board
+from ralph.domain.fleet.views import JobView
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.proof.layer_names import check_words
 from ralph.domain.text.figures import age, compact, duration, money
@@ -16,6 +18,7 @@ from ralph.domain.views.overview import ProjectSummary, Wait
 from ralph.domain.views.runs import TreeRow, branch
 from ralph.interfaces.tui.marks import (
     DIM,
+    JOB_MARKS,
     STATE_MARKS,
     TONE_MARKS,
     TONE_STYLES,
@@ -123,6 +126,39 @@ def _project_place(each: ProjectSummary) -> Content:
     if each.look.problem:
         return styled(line(each.look.problem), "$text-error")
     return dim(line(each.look.place))
+
+
+# --- the fleet ---
+
+
+def job_columns(now: Now) -> Sequence[Column[JobView]]:
+    return (
+        Column("job", 22, lambda job: Content(line(job.spec.id))),
+        Column("state", 16, job_state),
+        Column("iter", 7, lambda job: Content(fleet_board.iterations_of(job)), rank=1, right=True),
+        Column("spent", 9, lambda job: Content(job_spent(job)), rank=1, right=True),
+        Column("worker", 12, lambda job: Content(line(job.progress.worker) or "-"), rank=2),
+        Column("since", 8, lambda job: dim(job_age(job, now())), rank=3),
+        Column("why", 0, lambda job: dim(line(fleet_board.reason_of(job)))),
+        Column("what", 30, lambda job: Content(line(fleet_board.title_of(job))), rank=4),
+    )
+
+
+def job_state(job: JobView) -> Content:
+    mark, style = JOB_MARKS[fleet_board.state_of(job)]
+    return styled(f"{mark} {fleet_board.describe_job(job).words}", style)
+
+
+def job_spent(job: JobView) -> str:
+    cost, tokens = fleet_board.cost_of(job), fleet_board.tokens_of(job)
+    if cost is None:
+        return f"{compact(tokens)} t" if tokens else "-"
+    return money(cost)
+
+
+def job_age(job: JobView, now: float) -> str:
+    since = fleet_board.since_of(job)
+    return age(now - since) if since else "-"
 
 
 # --- the plan ---

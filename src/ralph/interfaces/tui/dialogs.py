@@ -31,6 +31,7 @@ HELP = (
     ("c  r", "cancel the task under the cursor; try it again"),
     ("o", "open the run's logs"),
     ("t", "switch between light and dark"),
+    ("F", "the fleet's jobs, with `--fleet`"),
     ("0", "back to all projects, if there are several"),
     ("q", "quit; runs keep going"),
 )
@@ -41,9 +42,22 @@ HELP_OF_PROJECTS = (
     ("enter", "open what is under the cursor: a run, a task, a project"),
     ("c  r", "cancel the task under the cursor; try it again"),
     ("w", "start work on the tasks that are ready in the project under the cursor"),
+    ("F", "the fleet's jobs, with `--fleet`"),
     ("0", "in a project: back to all of them"),
     ("t", "switch between light and dark"),
     ("q", "quit; runs keep going"),
+)
+HELP_OF_FLEET = (
+    ("↑ ↓  j k", "move"),
+    ("enter", "open the job under the cursor: its facts, and the lines of its session as they come"),
+    ("v", "all jobs; or those that need you, run, wait, have ended"),
+    ("/", "filter by text; empty shows everything"),
+    ("p  u", "pause the job after its session; continue it"),
+    ("s", "steer: add a note to the next prompt"),
+    ("x", "stop the job: after this step, or now"),
+    ("r", "retry: continue a job that stopped short of its end"),
+    ("escape", "back"),
+    ("q", "quit; jobs keep going"),
 )
 
 

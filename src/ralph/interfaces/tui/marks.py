@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from textual.content import Content
 
 from ralph.domain.agent.events import TodoStatus
+from ralph.domain.fleet.board import JobState
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import Tone
@@ -23,6 +24,20 @@ STATE_MARKS = {
     RunState.EXHAUSTED: ("■", "$text-warning"),
     RunState.CANCELLED: ("■", DIM),
     RunState.FAILED: ("✘", "$text-error"),
+}
+JOB_MARKS = {
+    JobState.NEEDS: ("◌", DIM),
+    JobState.QUEUED: ("○", DIM),
+    JobState.RUNNING: ("●", "$text-success"),
+    JobState.PAUSING: ("⏸", "$text-warning"),
+    JobState.WAITING: ("◔", "$text-warning"),
+    JobState.PAUSED: ("⏸", "$text-warning"),
+    JobState.MERGING: ("⇢", "$text-primary"),
+    JobState.COMPLETED: ("✔", "$text-success"),
+    JobState.MERGED: ("✔", "$text-success"),
+    JobState.EXHAUSTED: ("■", "$text-warning"),
+    JobState.CANCELLED: ("■", DIM),
+    JobState.FAILED: ("✘", "$text-error"),
 }
 VERDICT_MARKS = {
     Verdict.PASSED.value: ("✔", "$text-success"),

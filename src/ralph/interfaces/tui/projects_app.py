@@ -27,9 +27,11 @@ from ralph.interfaces.tui.board_view import BoardView
 from ralph.interfaces.tui.columns import project_columns, wait_columns
 from ralph.interfaces.tui.details import CardDialog
 from ralph.interfaces.tui.dialogs import HELP_OF_PROJECTS, HelpDialog, Question
+from ralph.interfaces.tui.fleet_screen import FleetHome
 from ralph.interfaces.tui.requests import TaskRequests
 from ralph.interfaces.tui.table import Table
 from ralph.interfaces.tui.terminal_app import TerminalApp, is_light, show, take_terminal
+from ralph.operations.fleet.watch import FleetWatch
 from ralph.operations.projects import Project
 from ralph.operations.runs.background import start_work
 from ralph.operations.watch import ProjectsWatch
@@ -44,7 +46,7 @@ class Opened(NamedTuple):
     run_id: str | None = None
 
 
-class ProjectsApp(TaskRequests, TerminalApp):
+class ProjectsApp(FleetHome, TaskRequests, TerminalApp):
     """``opened``: why it ended; None if the user quits."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,6 +59,7 @@ class ProjectsApp(TaskRequests, TerminalApp):
         Binding("c", "ask_task('cancel')", "Cancel", show=False),
         Binding("r", "ask_task('retry')", "Retry"),
         Binding("b", "other_board", "Other board", show=False),
+        Binding("F", "fleet", "Fleet"),
         Binding("t", "theme", "Theme", show=False),
         Binding("q", "quit", "Quit"),
         Binding("ctrl+c", "quit", show=False),
@@ -69,8 +72,10 @@ class ProjectsApp(TaskRequests, TerminalApp):
         now: Callable[[], float] = time.time,
         zone: tzinfo | None = None,
         light: bool = False,
+        fleet: FleetWatch | None = None,
     ) -> None:
         super().__init__(light=light)
+        self.take_fleet(fleet)
         self.opened: Opened | None = None
         self._now = now
         self._zone = zone
@@ -99,6 +104,10 @@ class ProjectsApp(TaskRequests, TerminalApp):
         self.query_one(BoardView).names = self._names
         self.query_one("#waiting").focus()
         self.run_worker(self._keep_looking())
+        self.run_worker(self.keep_looking_at_fleet())
+
+    def action_fleet(self) -> None:
+        self.open_fleet(self._now)
 
     async def on_unmount(self) -> None:
         await self._watch.close()
@@ -291,7 +300,7 @@ def cost_words(totals: Totals) -> str:
     return ("≥" if totals.is_partial else "") + money(totals.cost_usd)
 
 
-def open_projects_ui(projects: Sequence[Project]) -> None:
+def open_projects_ui(projects: Sequence[Project], fleet: FleetWatch | None = None) -> None:
     """Watch several projects until the user quits; each can be opened, and left for the others again.
 
     Raises UsageError without a terminal.
@@ -300,11 +309,11 @@ def open_projects_ui(projects: Sequence[Project]) -> None:
     light = is_light(os.environ)
     wants_home = True
     while wants_home:
-        home = ProjectsApp(projects, light=light)
+        home = ProjectsApp(projects, light=light, fleet=fleet)
         show(home)
         if home.opened is None:
             return
         place, run_id = home.opened.project.state_folder, home.opened.run_id
-        app = RalphApp(place, run_id, light=light, has_home=True)
+        app = RalphApp(place, run_id, light=light, has_home=True, fleet=fleet)
         show(app)
         wants_home = app.wants_home

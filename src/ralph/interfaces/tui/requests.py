@@ -14,6 +14,7 @@ from ralph.domain.views.next_steps import next_steps
 from ralph.domain.views.runs import RunView, possible_asks
 from ralph.errors import RalphError
 from ralph.interfaces.tui.dialogs import Question, SteerDialog
+from ralph.interfaces.tui.speech import complain, say
 from ralph.operations.runs.ask import Answer, ask
 from ralph.operations.tasks import ask_of_task
 
@@ -49,11 +50,10 @@ class TaskRequests(_Base):
     # --- words ---
 
     def say(self, text: str) -> None:
-        self.notify("\n".join(map(clean_line, text.split("\n"))), markup=False)
+        say(self, text)
 
     def complain(self, error: RalphError) -> None:
-        hint = f"\n{clean_line(error.hint)}" if error.hint else ""
-        self.notify(f"{clean_line(error.message)}{hint}", severity="error", markup=False)
+        complain(self, error)
 
     # --- tasks ---
 

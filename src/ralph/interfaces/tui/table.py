@@ -65,7 +65,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
         super().__init__(id=id)
         self._columns = columns
         self._key = key
-        self._empty = empty
+        self.empty = empty
         self._rows: Sequence[T] = ()
 
     @property
@@ -145,7 +145,7 @@ class Table(ScrollView, Generic[T], can_focus=True):
         place = y - 1 + self.scroll_offset.y
         if place >= len(self._rows):
             if place == 0:
-                return self._strip([Content(self._empty)], self._component("table--empty"), width)
+                return self._strip([Content(self.empty)], self._component("table--empty"), width)
             return Strip.blank(width, self.rich_style)
         row = self._rows[place]
         cells = [_fit(column.cell(row), size, column.right) for column, size in self._visible()]

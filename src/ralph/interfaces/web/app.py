@@ -19,20 +19,23 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ralph import __version__
+from ralph.domain.fleet.board import DONE, JobAsk
 from ralph.domain.loop.asks import Ask
 from ralph.domain.tasks.task import TaskAsk
 from ralph.domain.views.beginning import BEGINNINGS
 from ralph.domain.views.board import CardKind
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.runs import FeedEvent, is_newest
-from ralph.errors import RalphError, StoreError
+from ralph.errors import RalphError, ServiceAway, StoreError
 from ralph.interfaces.report.content import RUNS_LOOKED_AT, read_content, with_changes
 from ralph.interfaces.report.formats import Format, write_report
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
 from ralph.interfaces.web.access import Access, Guard
+from ralph.interfaces.web.fleet import FleetHub, together
 from ralph.interfaces.web.hub import Hub, encode, happened, progress
 from ralph.interfaces.web.overview import Hubs
 from ralph.interfaces.web.page_data import changes_data, detail_data, line
+from ralph.operations.fleet.watch import FleetWatch
 from ralph.operations.projects import Project
 from ralph.operations.runs.ask import ask
 from ralph.operations.runs.background import LONGEST_PROMPT, resume_run, start_run, start_work
@@ -61,26 +64,40 @@ T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
 
-def make_app(projects: Sequence[Project], access: Access) -> tuple[ASGIApp, Hubs]:
-    """The guarded application, and its hubs, whose ``end`` closes the streams.
+def make_app(
+    projects: Sequence[Project], access: Access, watch: FleetWatch | None = None
+) -> tuple[ASGIApp, Callable[[], None]]:
+    """The guarded application, and what closes its streams.
 
-    One project has its page at the top; each of several has the same one below ``/api/projects/KEY``.
+    One project has its page at the top; each of several has the same one below ``/api/projects/KEY``. ``watch``: shows the
+    fleet on the first page.
     """
     hubs = Hubs(projects)
+    fleet = None if watch is None else FleetHub(watch)
     files = {f"/{path.name}": path for path in STATIC.iterdir() if path.suffix in TYPES}
     if len(hubs.all) == 1:
-        routes = _routes("/api", Pages(hubs.all[0], access))
+        routes = _routes("/api", Pages(hubs.all[0], access, fleet))
     else:
-        whole = OverviewPages(hubs, access)
+        whole = OverviewPages(hubs, access, fleet)
         routes = [Route("/api/state", whole.state), Route("/api/stream", whole.stream)]
         for hub in hubs.all:
             top = f"/api/projects/{hub.project.key}"
             routes += [_closed(top, hub.project)] if hub.project.problem else _routes(top, Pages(hub, access))
 
+    if fleet is not None:
+        routes += _fleet_routes(FleetPages(fleet))
+
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with hubs.open():
             yield
+        if fleet is not None:
+            fleet.close()
+
+    def end() -> None:
+        hubs.end()
+        if fleet is not None:
+            fleet.end()
 
     app = Starlette(
         routes=[
@@ -92,7 +109,7 @@ def make_app(projects: Sequence[Project], access: Access) -> tuple[ASGIApp, Hubs
         exception_handlers={HTTPException: _refused, RalphError: _failed, Exception: _broken},
     )
     public = frozenset({"/", *files})
-    return Guard(app, access=access, public=public), hubs
+    return Guard(app, access=access, public=public), end
 
 
 def _routes(top: str, pages: Pages) -> list[Route]:
@@ -110,6 +127,14 @@ def _routes(top: str, pages: Pages) -> list[Route]:
         Route(f"{top}/runs/{{run}}/{{request}}", pages.ask, methods=["POST"]),
         Route(f"{top}/tasks/{{task}}/{{request}}", pages.ask_of_task, methods=["POST"]),
         Route(f"{top}/cards/{{kind}}/{{card:path}}", pages.card),
+    ]
+
+
+def _fleet_routes(pages: FleetPages) -> list[Route]:
+    return [
+        Route("/api/fleet/jobs/{job}", pages.job),
+        Route("/api/fleet/jobs/{job}/stream", pages.stream),
+        Route("/api/fleet/jobs/{job}/{request}", pages.ask, methods=["POST"]),
     ]
 
 
@@ -134,26 +159,49 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
 class OverviewPages:
     """What is told of several projects together."""
 
-    def __init__(self, hubs: Hubs, access: Access) -> None:
+    def __init__(self, hubs: Hubs, access: Access, fleet: FleetHub | None) -> None:
         self._hubs = hubs
         self._access = access
+        self._fleet = fleet
 
     async def state(self, _: Request) -> Response:
-        more = encode({"version": __version__, "readOnly": self._access.read_only})
+        has_fleet = self._fleet is not None
+        more = encode({"version": __version__, "readOnly": self._access.read_only, "hasFleet": has_fleet})
         return _json(await self._hubs.state(fresh=True), more)
 
     async def stream(self, request: Request) -> Response:
         if request.query_params.get("run"):
             raise HTTPException(404, "There are several projects here: ask one of them.")
-        return _streamed(self._hubs.stream())
+        frames = self._hubs.stream()
+        return _streamed(frames if self._fleet is None else together(frames, self._fleet.stream()))
+
+
+class FleetPages:
+    """What is told of the fleet's jobs, and asked of them."""
+
+    def __init__(self, hub: FleetHub) -> None:
+        self._hub = hub
+
+    async def job(self, request: Request) -> Response:
+        return _json(encode(await self._hub.job(request.path_params["job"])))
+
+    async def stream(self, request: Request) -> Response:
+        return _streamed(self._hub.job_stream(request.path_params["job"], _seen(request)))
+
+    async def ask(self, request: Request) -> Response:
+        wanted = _member(JobAsk, request.path_params["request"], "Unknown request.")
+        text = _text(await _body(request), "text", MOST_STEER)
+        await self._hub.watch.ask(request.path_params["job"], wanted, text)
+        return _json(encode({"answer": DONE[wanted]}))
 
 
 class Pages:
     """One method for each route of a project."""
 
-    def __init__(self, hub: Hub, access: Access) -> None:
+    def __init__(self, hub: Hub, access: Access, fleet: FleetHub | None = None) -> None:
         self._hub = hub
         self._access = access
+        self._fleet = fleet
         self._starting = asyncio.Lock()
 
     async def state(self, _: Request) -> Response:
@@ -163,16 +211,16 @@ class Pages:
                 "readOnly": self._access.read_only,
                 "project": line(self._hub.project.name),
                 "beginnings": [each._asdict() for each in BEGINNINGS],
+                "hasFleet": self._fleet is not None,
             }
         )
         return _json(await self._hub.state(fresh=True), more)
 
     async def stream(self, request: Request) -> Response:
-        """A browser that reconnects names the last event it saw."""
-        seen = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-        if not seen.isdecimal() or len(seen) > 18:
-            raise HTTPException(400, "Last-Event-ID is not a number.")
-        frames = self._hub.stream(request.query_params.get("run", ""), int(seen))
+        run_id = request.query_params.get("run", "")
+        frames = self._hub.stream(run_id, _seen(request))
+        if self._fleet is not None and not run_id:
+            frames = together(frames, self._fleet.stream())
         return _streamed(frames)
 
     async def run(self, request: Request) -> Response:
@@ -285,6 +333,14 @@ def _streamed(frames: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(frames, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
+def _seen(request: Request) -> int:
+    """A browser that reconnects names the last event it saw."""
+    seen = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+    if not seen.isdecimal() or len(seen) > 18:
+        raise HTTPException(400, "Last-Event-ID is not a number.")
+    return int(seen)
+
+
 def _text(body: dict[str, Any], name: str, most: int) -> str:
     text = body.get(name, "")
     if not isinstance(text, str):
@@ -341,7 +397,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 async def _failed(_: Request, error: Exception) -> Response:
     """What the user can fix, in the words of the error."""
     assert isinstance(error, RalphError)
-    return _error(503 if isinstance(error, StoreError) else 409, error.message, hint=error.hint)
+    return _error(503 if isinstance(error, StoreError | ServiceAway) else 409, error.message, hint=error.hint)
 
 
 async def _broken(_: Request, error: Exception) -> Response:

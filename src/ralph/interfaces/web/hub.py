@@ -120,7 +120,7 @@ class Hub:
         task = self._known.get(key)
         if task is None:
             task = self._known[key] = asyncio.create_task(self.ask(question))
-            task.add_done_callback(_is_seen)
+            task.add_done_callback(is_seen)
         answer: T = await asyncio.shield(task)
         return answer
 
@@ -209,7 +209,7 @@ def frame(name: str, data: bytes) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
 
 
-def _is_seen(task: asyncio.Task[Any]) -> None:
+def is_seen(task: asyncio.Task[Any]) -> None:
     if not task.cancelled():
         task.exception()  # whoever asked has seen it; no one else needs to
 

@@ -21,7 +21,7 @@ from ralph.errors import UsageError
 from ralph.interfaces.web.access import Access
 from ralph.interfaces.web.app import make_app
 from ralph.interfaces.web.connections import GuardedProtocol
-from ralph.interfaces.web.overview import Hubs
+from ralph.operations.fleet.watch import FleetWatch
 from ralph.operations.projects import Project
 
 
@@ -56,7 +56,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(projects: Sequence[Project], options: ServerOptions, *, announce: Callable[[str], None]) -> None:
+def serve(
+    projects: Sequence[Project],
+    options: ServerOptions,
+    *,
+    announce: Callable[[str], None],
+    fleet: FleetWatch | None = None,
+) -> None:
     """``announce`` gets the address, with its token, as soon as the server answers there."""
     options.require_safe()
     _require_certificate(options)
@@ -69,7 +75,7 @@ def serve(projects: Sequence[Project], options: ServerOptions, *, announce: Call
             read_only=options.read_only,
             hosts=frozenset({options.host, os.uname().nodename.lower()}),
         )
-        app, hubs = make_app(projects, access)
+        app, end = make_app(projects, access, fleet)
         config = uvicorn.Config(
             app,
             http=GuardedProtocol,
@@ -86,15 +92,17 @@ def serve(projects: Sequence[Project], options: ServerOptions, *, announce: Call
         )
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"{access.scheme}://{host}:{port}/?token={access.token}"
-        asyncio.run(_Server(config, hubs, lambda: announce(address)).serve(sockets=[listener]))
+        asyncio.run(_Server(config, end, lambda: announce(address)).serve(sockets=[listener]))
 
 
 class _Server(uvicorn.Server):
     """Ends the streams on a signal; a second signal does not wait for them."""
 
-    def __init__(self, config: uvicorn.Config, hubs: Hubs, on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, end_streams: Callable[[], None], on_ready: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._hubs = hubs
+        self._end_streams = end_streams
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -116,7 +124,7 @@ class _Server(uvicorn.Server):
     def _end(self) -> None:
         self.force_exit = self.should_exit
         self.should_exit = True
-        self._hubs.end()
+        self._end_streams()
 
 
 def _listen(options: ServerOptions) -> socket.socket:

@@ -66,6 +66,8 @@ export const enter = (key) => (here = key);
 export const projectPath = (key = here) => (key ? `/api/projects/${encodeURIComponent(key)}` : "/api");
 export const projectLink = (key = here) => (key ? `#/project/${encodeURIComponent(key)}` : "#");
 export const runPath = (id, key = here) => `${projectPath(key)}/runs/${encodeURIComponent(id)}`;
+export const jobPath = (id) => `/api/fleet/jobs/${encodeURIComponent(id)}`;
+export const jobLink = (id) => `#/fleet/${encodeURIComponent(id)}`;
 export const runLink = (id, key = here) => `${projectLink(key)}/run/${encodeURIComponent(id)}`;
 
 /** Calls ``handle`` for each event of a stream of server-sent events, until it ends. */
@@ -92,19 +94,18 @@ async function readEvents(body, handle) {
  * Follows the server, and after a break resumes after the last event it saw. If the server refuses the token (a restart
  * gave it another one), we say so, and no longer try: only a new link helps.
  */
-export function follow({ run = "", after = 0, on, onLink }) {
+export function follow({ run = "", after = 0, path = `${projectPath()}/stream?run=${encodeURIComponent(run)}`, on, onLink }) {
   let last = after;
   let timer = 0;
   let closed = false;
   let current = null; // what ends the connection that is open or being opened
   let isLive = false;
-  const path = projectPath();
   const open = async () => {
     const mine = new AbortController();
     current = mine;
     isLive = false;
     try {
-      const response = await ask(`${path}/stream?run=${encodeURIComponent(run)}&after=${last}`, { signal: mine.signal });
+      const response = await ask(`${path}&after=${last}`, { signal: mine.signal });
       if (!response.ok) await read(response);
       if (current !== mine) return;
       isLive = true;

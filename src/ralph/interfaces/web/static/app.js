@@ -1,7 +1,8 @@
 // Routing, what each page shows, and the connection that keeps it up to date.
 
-import { enter, follow, get, hasToken, post, projectLink, projectPath, runPath, useLink } from "./api.js";
+import { enter, follow, get, hasToken, jobPath, post, projectLink, projectPath, runPath, useLink } from "./api.js";
 import { ago, duration, fill, h, keyOf, redraw } from "./dom.js";
+import { FleetPanel, JobPage } from "./fleet.js";
 import { cardDetail, home } from "./home.js";
 import { overview } from "./overview.js";
 import { RunPage } from "./run.js";
@@ -18,6 +19,7 @@ const dialog = document.getElementById("dialog");
 const SILENCE = 4000; // milliseconds without an answer after which to say what may be wrong
 
 let settings = { readOnly: false, project: "", beginnings: [] }; // of the project that is open
+let fleet = null; // the panel of the fleet, if it is shown
 let several = null; // what is said of all projects, if there are several
 let silent = 0;
 let unfollow = () => {};
@@ -108,16 +110,26 @@ async function openCard(item) {
 
 const title = (...more) => [...more, settings.project, "ralph"].filter(Boolean).join(" – ");
 
+/** Where a first page is drawn: beside the fleet, if that is shown. */
+function beside() {
+  if (!fleet) return { page: main, on: {} };
+  const page = h("div", { class: "page" });
+  main.drawnFor = "";
+  fill(main, fleet.element, page);
+  return { page, on: { fleet: (state) => (fleet.take(state), tick()) } };
+}
+
 function showOverview(number) {
   crumb.textContent = "";
   document.title = title();
+  const { page, on } = beside();
   const show = (state) => {
     if (number !== visit) return;
-    redraw(main, keyOf(number, state), () => overview(state, openCard, settings.readOnly ? null : starts));
+    redraw(page, keyOf(number, state), () => overview(state, openCard, settings.readOnly ? null : starts));
     keepTimes(state.runs);
     tick();
   };
-  unfollow = follow({ on: { state: show }, onLink: showLink });
+  unfollow = follow({ on: { state: show, ...on }, onLink: showLink });
 }
 
 function keepTimes(runs) {
@@ -134,14 +146,50 @@ function showHome(number, key) {
     const project = { key, name: settings.project, ready: state.ready };
     return settings.readOnly ? null : { work: () => starts.work(project), run: () => starts.run(project) };
   };
+  const { page, on } = several ? { page: main, on: {} } : beside();
   const show = (state) => {
     if (number !== visit) return;
     showProblem(state);
-    redraw(main, keyOf(number, state), () => home(state, openCard, settings.beginnings, startsHere(state)));
+    redraw(page, keyOf(number, state), () => home(state, openCard, settings.beginnings, startsHere(state)));
     keepTimes(state.runs);
     tick();
   };
-  unfollow = follow({ on: { state: show }, onLink: showLink });
+  unfollow = follow({ on: { state: show, ...on }, onLink: showLink });
+}
+
+async function showJob(number, id) {
+  enter("");
+  if (several) settings = several;
+  project.textContent = "Fleet";
+  project.href = "#/";
+  crumb.textContent = id;
+  document.title = title(id);
+  let job;
+  try {
+    job = await get(jobPath(id));
+  } catch (error) {
+    return number === visit ? showAbsent(error, "All jobs") : undefined;
+  }
+  if (number !== visit) return undefined;
+  const page = new JobPage(id, job, { readOnly: settings.readOnly, say, openDialog });
+  main.drawnFor = "";
+  fill(main, page.element);
+  tick();
+  unfollow = follow({
+    path: `${jobPath(id)}/stream?`,
+    onLink: showLink,
+    on: {
+      state: showProblem,
+      job: (data) => (page.take(data), tick()),
+      lines: (data) => page.hear(data),
+      gone: () => {
+        unfollow();
+        showLink("ended");
+        showProblem({ problem: "This job is gone from the server." });
+      },
+    },
+  });
+  return undefined;
 }
 
 async function showRun(number, id, key) {
@@ -190,14 +238,23 @@ function route() {
   if (dialog.open) dialog.close();
   problem.hidden = true;
   window.scrollTo(0, 0);
-  const found = /^#(?:\/project\/([^/]+))?\/?(?:run\/(.+))?$/.exec(location.hash);
-  let [key, id] = ["", ""];
-  try {
-    [key, id] = (found ?? []).slice(1).map((part) => decodeURIComponent(part ?? ""));
-  } catch {
-    // not one of our addresses: the first page
+  const job = fleet && /^#\/fleet\/(.+)$/.exec(location.hash);
+  if (job) {
+    showJob(visit, named(job[1]));
+    return;
   }
-  showPage(visit, several && key ? key : "", id ?? "");
+  const found = /^#(?:\/project\/([^/]+))?\/?(?:run\/(.+))?$/.exec(location.hash);
+  const [key = "", id = ""] = (found ?? []).slice(1).map(named);
+  showPage(visit, several && key ? key : "", id);
+}
+
+/** A part of an address; empty if it is not one of ours. */
+function named(part) {
+  try {
+    return decodeURIComponent(part ?? "");
+  } catch {
+    return "";
+  }
 }
 
 async function showPage(number, key, id) {
@@ -214,16 +271,16 @@ async function showPage(number, key, id) {
     } catch (error) {
       return number === visit ? showAbsent(error) : undefined;
     }
-    project.textContent = settings.project;
   }
+  project.textContent = settings.project;
   return id ? showRun(number, id, key) : showHome(number, key);
 }
 
 /** A project that is not on this page, or cannot be read. */
-function showAbsent(error) {
+function showAbsent(error, back = "All projects") {
   if (error.status === 401) return showLink("refused");
   main.drawnFor = "";
-  fill(main, h("h1", {}, "Not found"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, "All projects")));
+  fill(main, h("h1", {}, "Not found"), h("p", { class: "empty" }, error.message), h("p", {}, h("a", { href: "#/" }, back)));
   return showLink("ended");
 }
 
@@ -248,8 +305,8 @@ async function begin() {
       return;
     }
   }
+  if (settings.hasFleet) fleet = new FleetPanel();
   if (settings.projects) several = settings = { ...settings, project: "" };
-  else project.textContent = settings.project;
   document.getElementById("mode").hidden = !settings.readOnly;
   window.addEventListener("hashchange", route);
   setInterval(tick, 1000);

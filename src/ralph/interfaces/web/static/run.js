@@ -1,6 +1,7 @@
 // The page of one run: its status, stream, iterations and charts.
 
 import { download, get, post, runLink, runPath } from "./api.js";
+import { askForNote, askToStop } from "./asks.js";
 import { bars, rates } from "./charts.js";
 import { button, compact, dim, duration, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
 import { TONES, eventRows, lastTodo, todoList } from "./events.js";
@@ -215,30 +216,16 @@ export class RunPage {
   }
 
   steer() {
-    const text = h("textarea", { id: "steer-text", rows: "5", required: true, maxlength: "20000", "aria-describedby": "steer-help" });
-    const send = async (event) => {
-      event.preventDefault();
-      if (text.value.trim() && (await this.ask("steer", "Added to the next prompt.", { text: text.value }))) close();
-    };
-    const close = this.openDialog([
-      h("h2", { id: "dialog-title" }, "Add a note for the agent"),
-      h("form", { onsubmit: send }, h("label", { for: "steer-text" }, "Your note"), text, h("p", { id: "steer-help", class: "dim" }, "It goes into the next prompt, once."), h("div", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, "Send"))),
-    ]);
-    text.focus();
+    askForNote(this.openDialog, (text) => this.ask("steer", "Added to the next prompt.", { text }));
   }
 
   stop() {
-    const end = async (request, done) => {
-      if (await this.ask(request, done)) close();
-    };
-    const close = this.openDialog([
-      h("h2", { id: "dialog-title" }, "Stop this run?"),
-      h("p", {}, "It can be resumed later, here or with `ralph resume`."),
-      h("div", { class: "buttons" },
-        button("After the current step", () => end("stop", "It stops after the current step."), "primary"),
-        this.run.can.includes("stop_now") && button("Now", () => end("stop_now", "Stopping the agent now."), "danger"),
-      ),
-    ]);
+    askToStop(this.openDialog, {
+      title: "Stop this run?",
+      words: "It can be resumed later, here or with `ralph resume`.",
+      stop: () => this.ask("stop", "It stops after the current step."),
+      stopNow: this.run.can.includes("stop_now") && (() => this.ask("stop_now", "Stopping the agent now.")),
+    });
   }
 
   drawIterations() {
