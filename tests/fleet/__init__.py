@@ -1,0 +1,1 @@
+"""The fleet on a real server: submitters, workers, outages, encryption; without account or internet."""
