@@ -9,16 +9,23 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-faces test-delivery test-delivery-again test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures site dist test-dist fix docs clean
+.PHONY: demo test test-faces test-delivery test-delivery-again test-fleet fleet-test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
 
 test: $(VENV)/dev ## run the tests
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/web --ignore=tests/tui
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/web --ignore=tests/tui --ignore=tests/fleet
 
 test-faces: $(VENV)/dev ## run the tests of the page and the terminal UI; needs chromium and tmux
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/web tests/tui
+
+test-fleet: $(VENV)/dev ## run jobs on several workers with a real Temporal server, some of which are killed; 4 minutes
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/fleet
+
+fleet-test: $(VENV)/dev ## 200 jobs on 4 workers, with 40 kills of workers and 3 of the server, and exact counts; 20 minutes
+	@FLEET_JOBS=200 FLEET_ITERATIONS=5 FLEET_WORKERS=4 FLEET_KILLS=40 FLEET_SERVER_KILLS=3 \
+	  $(BIN)/python -m pytest tests/fleet/test_chaos.py
 
 test-again: $(VENV)/dev ## run the tests that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none

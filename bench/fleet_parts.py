@@ -17,16 +17,17 @@ from temporalio.common import Priority
 
 from bench.fleet_world import Machine, World, await_that, open_world
 from bench.project import LIMIT_REACHED, ralph_program
+from ralph.adapters.temporal import names
 from ralph.adapters.temporal.client import TemporalFleet
 from ralph.adapters.temporal.executions import memo_of
 from ralph.adapters.temporal.ledger import TemporalLedger
 from ralph.adapters.temporal.payloads import FleetPayloads
-from ralph.domain.fleet import names, steps
+from ralph.domain.fleet import steps
 from ralph.domain.fleet.job import JobSpec
+from ralph.domain.fleet.job_size import LARGEST
 from ralph.domain.fleet.progress import JobProgress, Phase
-from ralph.domain.fleet.shift import ShiftEnd
+from ralph.domain.fleet.shift import ShiftEnd, Steer
 from ralph.domain.fleet.views import FleetLimits
-from ralph.operations.fleet.submission import LARGEST
 
 FEW, MANY = 2, 22
 """Iterations of a job; their difference is without what each job costs once."""
@@ -35,7 +36,8 @@ CREWS = (1, 2, 4)
 WAITING = (0, 250, 1_000)
 HEARTBEAT = 10.0
 SESSIONS = 10
-ENTRIES, AT_ONCE = 300, 20
+ENTRIES, AT_ONCE = 80, 8
+"""A server has at most ten updates of a workflow under way at a time, unless it is told otherwise."""
 QUIET_SECONDS = 10.0
 # Each session changes a file, or the loop would see that nothing moves. While `hold` is there, it waits.
 AGENT = """\
@@ -123,10 +125,11 @@ def _size(spec: JobSpec, progress: JobProgress) -> float:
 
 
 def _largest(spec: JobSpec, progress: JobProgress) -> float:
-    """With the longest command that can be submitted, and notes in a script with three bytes for each letter."""
-    for _ in range(10):
-        progress = steps.steered(progress, "字" * steps.LONGEST_NOTE)
-    return _size(replace(spec, command=("run", "-p", "x" * (LARGEST - 5))), progress)
+    """With the longest command that can be submitted, and as many notes as a job takes, in a script with three bytes for each
+    letter."""
+    note = Steer(number=1, text="字" * (steps.LONGEST_NOTE // 3))
+    notes = (note,) * (steps.LONGEST_NOTES // steps.LONGEST_NOTE)
+    return _size(replace(spec, command=("run", "-p", "x" * (LARGEST - 5))), replace(progress, notes=notes))
 
 
 # --- several workers ---
@@ -265,17 +268,19 @@ def _ledger(world: World) -> dict[str, float]:
 
     async def ask(client: Client) -> float:
         await TemporalFleet(client).set_limits(FleetLimits(sessions=(("agent", 10_000),)))
-        ledger = TemporalLedger(client)
-        began = time.perf_counter()
+        began, entered = time.perf_counter(), 0
 
         async def come_and_go(first: int) -> None:
+            nonlocal entered
+            ledger = TemporalLedger(client, worker=f"w{first}")  # as on a worker of its own
             for number in range(first, ENTRIES, AT_ONCE):
                 job = replace(world.job(f"entered-{number}", 1), agent="agent")
-                await ledger.enter(job, cost=0.0)
-                await ledger.leave(job, cost=0.0)
+                why_not = await ledger.enter(job, turn=0, cost=0.0)
+                entered += not why_not
+                await ledger.leave(job, turn=0, cost=0.0)
 
         await asyncio.gather(*map(come_and_go, range(AT_ONCE)))
-        return ENTRIES / (time.perf_counter() - began)
+        return entered / (time.perf_counter() - began)
 
     return {"ledger": world.ask_server(ask)}
 

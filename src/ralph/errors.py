@@ -11,6 +11,7 @@ RalphError            message, and what to do about it
 ├─ ServiceRefused     a forge or tracker will not: login, permission   exit 4
 ├─ ServiceAway        it cannot be reached, or is busy                 exit 5
 └─ StoreError         database damaged, unwritable or of a newer ralph exit 4
+   ├─ DamagedRecord   what was packed elsewhere cannot be taken        exit 4
    └─ TooManyFiles    the system lets this process open no more        exit 4
 anything else         a bug in ralph                                   exit 3
 """
@@ -72,6 +73,10 @@ class StoreError(RalphError):
     """The journal cannot be read or written."""
 
     exit_code = 4
+
+
+class DamagedRecord(StoreError):
+    """A packed record is not whole, or not one: it is so on every machine."""
 
 
 class TooManyFiles(StoreError):

@@ -55,6 +55,7 @@ def test_a_run_continues_in_another_clone(cut: Project) -> None:
     assert "interrupted" in other.ralph("status", check=0).stdout
     again = other.ralph("import", str(file), check=0)
     assert "already; nothing has changed" in again.stderr
+    assert f"To continue: `ralph resume {exported['run']}`" in again.stderr
     other.ralph("resume", check=0)
     assert (other.root / "made").exists()
     # The same launch is tried again: neither the count nor the spend began from zero.
@@ -153,9 +154,12 @@ def test_the_commit_that_is_not_here_is_named(cut: Project) -> None:
     cut.git("commit", "-qm", "later")
     commit = cut.git("rev-parse", "HEAD").strip()
     (cut.root / "uncommitted").write_text("x")
-    assert "not committed" in cut.ralph("export", "last", "-o", "run.gz", check=0).stderr
+    exported = cut.ralph("export", "last", "-o", "run.gz", check=0).stderr
+    assert "commit and push your changes: what is not committed is not in the file" in exported
+    assert "`ralph import run.gz`, then `ralph resume`" in exported
     told = other.ralph("import", str(cut.root / "run.gz"), check=0).stderr
     assert f"commit {commit[:12]} (main), which is not here" in told
+    assert "To continue: fetch and check out that commit, then `ralph resume" in told
     other.git("fetch", "-q", "origin")
     assert "is here, but not checked out" in other.ralph("import", str(cut.root / "run.gz"), check=0).stderr
 

@@ -51,6 +51,7 @@ def test_everything_is_done_once_whoever_is_killed(tmp_path: Path, own_server: S
         _check_base(machines, [job for job in jobs if job.is_task])
         wait_until(lambda: not machines.processes(), "no process is left")
         assert not [*tmp_path.glob("w*/clones/jobs/*")], "no clone is left"
+        assert not [*machines.remote.rglob("*.lock")]
     finally:
         machines.close()
 

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowHandle
 
-from ralph.adapters.temporal.client import LARGEST_JOB, TemporalFleet
+from ralph.adapters.temporal import names
+from ralph.adapters.temporal.client import TemporalFleet
 from ralph.adapters.temporal.codec import make_key
 from ralph.adapters.temporal.connection import connect
 from ralph.adapters.temporal.ledger import TemporalLedger
-from ralph.adapters.temporal.worker import run_worker
-from ralph.domain.fleet import names
 from ralph.domain.fleet.job import JobSpec
+from ralph.domain.fleet.job_size import LARGEST
 from ralph.domain.fleet.progress import Phase
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
 from ralph.domain.fleet.views import FleetLimits, JobView
-from ralph.engine.fleet.ports import FleetSpent, RunShift, Stopping
+from ralph.engine.fleet.ports import FleetSpent, Stopping
 from ralph.errors import ServiceAway, UsageError
-from tests.fleet.world.crew import end_of, instantly, until
+from tests.fleet.world.crew import at_work, end_of, ended, instantly, until
 from tests.fleet.world.server import Server
 
 
@@ -35,44 +34,6 @@ def job(name: str, **more: object) -> JobSpec:
 
 async def fleet_of(server: Server, **environment: str) -> TemporalFleet:
     return TemporalFleet(await connect({**server.environment, **environment}))
-
-
-@asynccontextmanager
-async def at_work(
-    server: Server,
-    run_shift: RunShift,
-    *,
-    name: str = "w1",
-    labels: Sequence[str] = (),
-    **environment: str,
-) -> AsyncIterator[None]:
-    draining, leaving = asyncio.Event(), asyncio.Event()
-    client = await connect({**server.environment, **environment})
-    worker = asyncio.create_task(
-        run_worker(
-            client,
-            name=name,
-            slots=2,
-            labels=labels,
-            run_shift=run_shift,
-            draining=draining,
-            leaving=leaving,
-        )
-    )
-    try:
-        yield
-    finally:
-        draining.set()
-        leaving.set()
-        await asyncio.wait_for(worker, 60)
-
-
-async def ended(fleet: TemporalFleet, name: str) -> JobView:
-    async def look() -> JobView | None:
-        view = await fleet.job(name)
-        return None if view.is_open else view
-
-    return await until(look)
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -205,10 +166,11 @@ def test_an_unknown_job(server: Server) -> None:
 def test_a_job_that_is_too_large(server: Server) -> None:
     async def test() -> None:
         fleet = await fleet_of(server)
-        problem = await refused(fleet.submit(job("big", command=("run", "x" * LARGEST_JOB))))
+        problem = await refused(fleet.submit(job("big", command=("run", "x" * LARGEST))))
         assert "too large" in problem.message
-        assert await fleet.submit(job("long", command=("run", "x" * (LARGEST_JOB - 2_000))))
+        assert await fleet.submit(job("long", command=("run", "x" * (LARGEST - 2_000))))
         assert len((await fleet.job("long")).spec.command[1]) < 5_000
+        assert len((await fleet.spec("long")).command[1]) == LARGEST - 2_000
         await refused(fleet.steer("long", "x" * 20_000))
 
     run(test)
@@ -246,7 +208,7 @@ def test_a_job_that_was_deleted_with_temporals_own_tools(server: Server) -> None
                 return problem
             return None
 
-        assert "deleted" in (await until(deleted)).message
+        assert "there is no job" in (await until(deleted)).message
 
     run(test)
 
@@ -381,6 +343,51 @@ def test_retry_continues_what_ended(server: Server) -> None:
     run(test)
 
 
+def test_a_task_that_was_completed_without_a_merge_can_be_retried(server: Server) -> None:
+    async def test() -> None:
+        async def merge_later(
+            order: ShiftOrder, beat: Callable[[Beat], None], stopping: Stopping
+        ) -> ShiftEnd:
+            return end_of(order, of=1, merged="c0ffee" if order.retry else "")
+
+        fleet = await fleet_of(server)
+        async with at_work(server, merge_later):
+            await fleet.submit(job("odd", command=(), task="{}"))
+            assert (await ended(fleet, "odd")).progress.last.outcome == "completed"
+            await fleet.retry("odd")
+            assert (await ended(fleet, "odd")).progress.last.merged == "c0ffee"
+        assert "completed" in (await refused(fleet.retry("odd"))).message
+
+    run(test)
+
+
+def test_a_note_that_does_not_fit_is_refused_and_those_before_it_stay(server: Server) -> None:
+    async def test() -> None:
+        fleet = await fleet_of(server)
+        async with at_work(server, instantly(1)):
+            await fleet.submit(job("told", labels=("nobody",)))
+            for number in range(2):
+                await fleet.steer("told", str(number) * 16_000)
+
+            async def taken() -> bool | None:
+                return len((await fleet.job("told")).progress.notes) == 2 or None
+
+            await until(taken)
+            assert "32,000 bytes already" in (await refused(fleet.steer("told", "2"))).message
+            # Somebody who did not look first.
+            await (await _handle(server, "told")).signal(names.STEER, "2")
+
+            async def said() -> bool | None:
+                return "a note was refused" in (await fleet.job("told")).progress.reason or None
+
+            await until(said)
+            notes = (await fleet.job("told")).progress.notes
+            assert [note.text[0] for note in notes] == ["0", "1"]
+            await fleet.stop("told")
+
+    run(test)
+
+
 # --- schedules ---------------------------------------------------------------------------------------------
 
 
@@ -400,6 +407,7 @@ def test_schedules(server: Server) -> None:
         assert found.next_at > time.time()
         assert "already" in (await refused(fleet.schedule("nightly", job(""), cron="@daily"))).message
         assert "refused" in (await refused(fleet.schedule("odd", job(""), cron="soon"))).message
+        assert "at most 103" in (await refused(fleet.schedule("n" * 104, job(""), cron="@daily"))).message
         await fleet.unschedule("nightly")
         assert "no schedule" in (await refused(fleet.unschedule("nightly"))).message
 
@@ -465,26 +473,26 @@ def test_limits_over_all_machines(server: Server) -> None:
     async def test() -> None:
         fleet = await fleet_of(server)
         now = [0.0]
-        ledger = TemporalLedger(await connect(server.environment), clock=lambda: now[0])
+        ledger = TemporalLedger(await connect(server.environment), worker="w1", clock=lambda: now[0])
         first, second = job("first", agent="claude"), job("second", agent="claude")
         assert await fleet.limits() == FleetLimits()
-        assert await ledger.enter(first, cost=0.0) == ""  # nobody has set a limit
+        assert await ledger.enter(first, turn=1, cost=0.0) == ""  # nobody has set a limit
         async with at_work(server, instantly(1)):
             await fleet.set_limits(FleetLimits(sessions=(("claude", 1),), max_cost=5.0))
-            assert await ledger.enter(second, cost=0.0) == ""  # it was asked a moment ago
+            assert await ledger.enter(second, turn=1, cost=0.0) == ""  # it was asked a moment ago
             now[0] = 31.0
-            assert await ledger.enter(first, cost=0.0) == ""
-            assert "taken" in await ledger.enter(second, cost=0.0)
-            assert await ledger.enter(first, cost=1.0) == ""  # it is still there
-            await ledger.leave(first, cost=6.0)
-            await ledger.leave(first, cost=6.0)
+            assert await ledger.enter(first, turn=1, cost=0.0) == ""
+            assert "taken" in await ledger.enter(second, turn=1, cost=0.0)
+            assert await ledger.enter(first, turn=1, cost=1.0) == ""  # it is still there
+            await ledger.leave(first, turn=1, cost=6.0)
+            await ledger.leave(first, turn=1, cost=6.0)
             with pytest.raises(FleetSpent, match=r"\$6\.00 of \$5\.00"):
-                await ledger.enter(second, cost=0.0)
+                await ledger.enter(second, turn=1, cost=0.0)
             found = await fleet.limits()
             assert (found.sessions, found.max_cost, found.spent) == ((("claude", 1),), 5.0, 6.0)
             assert found.in_use == ()
             await fleet.set_limits(FleetLimits(max_cost=10.0))
-            assert await ledger.enter(second, cost=0.0) == ""
+            assert await ledger.enter(second, turn=1, cost=0.0) == ""
         assert (await fleet.limits()).in_use == (("claude", 1),)  # without a worker, too
 
     run(test)
@@ -501,14 +509,14 @@ def test_limits_cannot_be_set_without_a_worker(server: Server) -> None:
 
 def test_a_ledger_that_cannot_be_asked_lets_no_session_begin(own_server: Server) -> None:
     async def test() -> None:
-        ledger = TemporalLedger(await connect(own_server.environment))
+        ledger = TemporalLedger(await connect(own_server.environment), worker="w1")
         await asyncio.to_thread(own_server.kill)
-        assert "cannot be asked" in await ledger.enter(job("one", agent="claude"), cost=0.0)
-        await ledger.leave(job("one", agent="claude"), cost=1.0)
+        assert "cannot be asked" in await ledger.enter(job("one", agent="claude"), turn=1, cost=0.0)
+        await ledger.leave(job("one", agent="claude"), turn=1, cost=1.0)
         await asyncio.to_thread(own_server.start)
 
         async def may() -> bool | None:
-            return await ledger.enter(job("one", agent="claude"), cost=0.0) == "" or None
+            return await ledger.enter(job("one", agent="claude"), turn=1, cost=0.0) == "" or None
 
         assert await until(may)
 

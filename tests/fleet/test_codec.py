@@ -21,12 +21,13 @@ from ralph.adapters.temporal.codec import (
     read_keys,
 )
 from ralph.adapters.temporal.connection import connect
+from ralph.domain.fleet.board import needs_person
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.progress import JobProgress, Phase
 from ralph.domain.fleet.shift import ShiftEnd, Steer
 from ralph.domain.fleet.views import FleetLimits, JobView, ScheduleView
-from ralph.errors import ConfigError
-from tests.fleet.world.crew import until
+from ralph.errors import ConfigError, ServiceRefused
+from tests.fleet.world.crew import at_work, ended, instantly, until
 from tests.fleet.world.server import Server
 
 OLD, NEW = make_key(), make_key()
@@ -173,14 +174,19 @@ def test_a_submitter_with_another_key_is_told(server: Server) -> None:
     """Nobody would do its jobs."""
 
     async def use() -> None:
-        await TemporalFleet(await connect({**server.environment, "RALPH_FLEET_KEY": NEW})).submit(
-            JobSpec(id="job", repository="r")
-        )
+        fleet = TemporalFleet(await connect({**server.environment, "RALPH_FLEET_KEY": NEW}))
+        await fleet.submit(JobSpec(id="job", repository="r"))
+        await fleet.pause("job")
+        async with at_work(server, instantly(1), RALPH_FLEET_KEY=NEW):
+            await until(partial(_is_paused, fleet))
         for other in ({}, {"RALPH_FLEET_KEY": OLD}):
             client = await connect({**server.environment, **other})
-            await until(partial(_is_sealed, client))
-            with pytest.raises(Sealed, match="encrypted with the key"):
+            await until(partial(_is_refused, client))
+            with pytest.raises(ServiceRefused, match="its job job is encrypted with the key"):
                 await TemporalFleet(client).submit(JobSpec(id="other", repository="r"))
+            for word in (TemporalFleet.pause, TemporalFleet.unpause, TemporalFleet.retry):
+                with pytest.raises(ServiceRefused, match="job job cannot be read here: it is encrypted"):
+                    await word(TemporalFleet(client), "job")
         both = {**server.environment, "RALPH_FLEET_KEY": f"{OLD} {NEW}"}
         assert await TemporalFleet(await connect(both)).submit(JobSpec(id="other", repository="r"))
 
@@ -191,13 +197,34 @@ async def _listed(fleet: TemporalFleet) -> Sequence[JobView] | None:
     return await fleet.jobs() or None
 
 
-async def _is_sealed(client: Client) -> bool | None:
+async def _is_refused(client: Client) -> bool | None:
     """The server's lists are a moment late."""
     try:
         await check_key(client)
-    except Sealed:
+    except ServiceRefused:
         return True
     return None
+
+
+async def _is_paused(fleet: TemporalFleet) -> bool | None:
+    return (await fleet.job("job")).progress.phase is Phase.PAUSED or None
+
+
+def test_a_job_that_no_worker_can_read_holds_up_nobody_and_can_be_stopped(server: Server) -> None:
+    async def use() -> None:
+        sealed = TemporalFleet(await connect({**server.environment, "RALPH_FLEET_KEY": NEW}))
+        await sealed.submit(JobSpec(id="sealed", repository="r"))
+        plain = TemporalFleet(await connect(server.environment))
+        await until(partial(_listed, plain))
+        async with at_work(server, instantly(1)):
+            assert await plain.submit(JobSpec(id="plain", repository="r"))
+            await ended(plain, "plain")
+            await plain.stop("sealed")
+            over = await plain.job("sealed")
+        assert (over.is_open, needs_person(over)) == (False, False)
+        assert "does not have its key" in (await sealed.job("sealed")).problem
+
+    asyncio.run(use())
 
 
 def test_a_reader_without_the_key_sees_the_job(server: Server) -> None:
@@ -209,8 +236,7 @@ def test_a_reader_without_the_key_sees_the_job(server: Server) -> None:
             listed = (await until(partial(_listed, fleet)))[0]
             assert listed.spec == JobSpec(id="job", repository="")
             assert listed.is_open
-            assert "encrypted" in listed.problem
+            assert "encrypted" in listed.sealed
             assert await fleet.job("job") == listed
-            await fleet.stop("job")  # whoever may use the namespace may stop it
 
     asyncio.run(use())

@@ -10,8 +10,8 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 from temporalio.workflow import NondeterminismError
 
+from ralph.adapters.temporal import names
 from ralph.adapters.temporal.worker import WORKFLOWS
-from ralph.domain.fleet import names
 from ralph.domain.fleet.job import JobSpec
 
 pytestmark = pytest.mark.timeout(60)

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.processes.shift_console import kept_consoles
+from ralph.adapters.storage.shift_consoles import kept_consoles
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.shift import Beat
+from ralph.errors import UsageError
 from tests.fleet.world.shift_driver import Stop, do_shift
 
 WITHIN = 30.0
@@ -92,7 +93,9 @@ def test_a_run_goes_from_shift_to_shift(project: Path, job: Callable[..., JobSpe
     assert last.cost == pytest.approx(0.0123)  # of this shift alone
     assert last.tokens == 9540
     assert any("half" in line for beat in beats for line in beat.lines)
-    kept = kept_consoles(project / ".ralph" / "runs", top=project)
+    runs = project / ".ralph" / "runs"
+    assert [turn for turn, _ in kept_consoles(runs, top=project)] == [0, 1]
+    kept = [line for _, lines in kept_consoles(runs, top=project) for line in lines]
     said = [next(n for n, line in enumerate(kept) if word in line) for word in ("half", "DONE")]
     assert said == sorted(said)
 
@@ -122,6 +125,46 @@ def test_what_opens_the_fleet_is_not_for_agents(
     assert not [name for name, value in seen.items() if value == "of-the-worker"]
     assert seen["RALPH_TRUST"] == "1"
     assert seen["RALPH_SHIFT"] == str(project.parent / "shift")
+
+
+@pytest.mark.parametrize(
+    ("words", "task"),
+    [
+        (("web",), ""),
+        (("config", "set", "sandbox.kind", "none"), ""),
+        (("run", "-p", "x", "--project-dir", "/"), ""),
+        (("--detach",), ""),
+        (("--agent", "claude", "--project-dir", "/"), '{"id": "T-1"}'),
+        (("--agent", "claude", "T-2"), '{"id": "T-1"}'),
+        ((), '{"title": "all of them"}'),
+        ((), "[" * 100_000),
+    ],
+)
+def test_what_is_no_job_is_refused_before_anything_is_started(
+    project: Path, tmp_path: Path, words: tuple[str, ...], task: str
+) -> None:
+    """Whoever reaches the server can write one, without `ralph fleet submit`."""
+    program = stub(tmp_path, "open('started', 'w')")
+    spec = JobSpec(id="shop-1", repository="none", command=words, task=task)
+
+    with pytest.raises(UsageError, match="this is no job"):
+        asyncio.run(do_shift(project, spec, program=program))
+    assert not (project / "started").exists()
+
+
+def test_no_word_of_a_record_or_a_task_is_an_option(
+    project: Path, tmp_path: Path, job: Callable[..., JobSpec]
+) -> None:
+    program = stub(tmp_path, "import sys, json; json.dump(sys.argv[1:], open('words.json', 'w'))")
+
+    def typed(spec: JobSpec, run_id: str = "") -> list[str]:
+        asyncio.run(do_shift(project, spec, run_id=run_id, program=program))
+        found: list[str] = json.loads((project / "words.json").read_text())
+        return found
+
+    assert typed(job([]), "--detach") == ["resume", "--", "--detach"]
+    spec = replace(job([]), task='{"id": "--detach"}', command=("--agent", "claude"))
+    assert typed(spec) == ["work", "--max-parallel", "1", "--agent", "claude", "--", "--detach"]
 
 
 def test_a_worker_that_is_killed_takes_everything_with_it(

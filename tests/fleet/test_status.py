@@ -147,6 +147,110 @@ def test_a_job_that_is_not_there_is_told_with_the_closest(ralph: Typed, machines
         assert "Traceback" not in ran.stderr
 
 
+def test_a_part_of_a_name_is_enough_if_it_is_only_one(ralph: Typed, machines: Machines) -> None:
+    machines.submit(machines.job("till-1"), machines.job("shop-1"), machines.job("shop-2"))
+
+    assert ralph("steer", "till", "x").stderr == "noted for the next prompt: job till-1\n"
+    assert ralph("unpause", "p-2").stderr == "was not paused: job shop-2\n"
+    several = ralph("stop", "shop")
+    assert (several.returncode, "could be any of" in several.stderr) == (2, True)
+    wait_until(lambda: "shop-2" in ralph("show", "last").stdout, "the newest is listed")
+
+
+def test_a_queued_job_says_what_it_waits_for(ralph: Typed, machines: Machines) -> None:
+    machines.start("w1")
+    submit(ralph, machines, "--label", "gpu")
+    wait_until(lambda: "count" in ralph("status").stdout, "it is listed")
+
+    seen = ralph("status")
+
+    assert "waits for a worker with the label gpu" in seen.stdout
+    assert seen.stderr.startswith("ralph: no worker with the label gpu has asked for jobs lately")
+
+
+def test_a_job_whose_worker_was_killed_is_queued_until_another_has_it(
+    ralph: Typed, machines: Machines
+) -> None:
+    machines.hold(1, "w1")
+    held = machines.hold(1, "w2")
+    first = machines.start("w1")
+    machines.submit(machines.job("count"))
+    wait_until(lambda: len(machines.launches) == 1, "the first session is under way")
+    machines.start("w2")
+    first.kill()
+
+    lost = "the session on w1 was lost; waits for a worker"
+    wait_until(lambda: lost in ralph("status").stdout, "nobody has it, and w1 is waited for for a while")
+    wait_until(lambda: state(ralph) == "running", "another one has it")
+    assert "w2" in ralph("status").stdout
+    held.unlink()
+    wait_until(lambda: state(ralph) == "completed", "it ends")
+
+
+def test_the_whole_prompt_and_what_a_check_printed_are_shown_and_no_path_of_another_machine(
+    ralph: Typed, machines: Machines
+) -> None:
+    machines.start("w1")
+    words = ("run", "-f", "PROMPT.md", "--agent", str(machines.agent), "-m", "9")
+    ran = ralph(
+        "submit", "--repo", str(machines.remote), "--name", "count", "--wait", "--", *words,
+        "--guardrail", "echo what the check printed",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+
+    shown = ralph("show", "count").stdout
+    assert "`ralph fleet show count --iteration 3`" in shown
+    assert "ralph-record-" not in shown
+    assert "/clones/" not in shown
+    one = ralph("show", "count", "-i", "3").stdout
+    assert "output <response>DONE</response>" in one
+    assert "      what the check printed\n" in one
+    assert "ralph-record-" not in one
+
+
+def test_tasks_that_were_stopped_are_told_to_whoever_waits_and_to_whoever_submits_again(
+    ralph: Typed, machines: Machines
+) -> None:
+    tasks = [entry(machines, "apples"), entry(machines, "pears"), entry(machines, "pie", "apples", "pears")]
+    (ralph.here / "tasks.json").write_text(json.dumps(tasks))
+    held = machines.hold(1)
+    machines.start("w1", "--slots", "2")
+    words = (
+        "submit", "--repo", str(machines.remote), "--name", "shop", "tasks.json", "--", "--agent", str(machines.agent),
+    )  # fmt: skip
+    assert "`ralph fleet stop shop-apples shop-pears shop-pie`" in ralph(*words).stderr
+    wait_until(lambda: len(machines.launches) == 2, "both are under way")
+    ralph("stop", "shop-apples", "shop-pears")
+    wait_until(lambda: state(ralph, "shop-pears") == "stopping", "it is shown")
+    held.unlink()
+
+    told = "shop-apples, shop-pears are over and not merged: retry them, or stop this job"
+    wait_until(
+        lambda: told in ralph("status").stdout.replace("pears, shop-apples", "apples, shop-pears"), told
+    )
+    assert "1 needs you, 2 ended" in ralph("status").stdout
+    again = ralph(*words).stderr
+    assert "To continue what has ended: `ralph fleet retry shop-apples shop-pears`" in again
+    assert "To stop:  `ralph fleet stop shop-pie`" in again
+    ralph("retry", "shop-apples", "shop-pears")
+    wait_until(lambda: state(ralph, "shop-pie") == "merged", "it is done")
+    assert "merged as" in ralph("status", "shop-pie").stdout
+    assert "time: 0.0s" not in ralph("logs", "shop-pie").stdout
+    assert "log of pie" in ralph("show", "shop-pie", "-i", "3").stdout
+    refused = ralph("steer", "shop-pie", "x").stderr
+    assert ("is completed" in refused, "retry" in refused) == (True, False)
+    assert "To stop" not in ralph(*words).stderr
+
+
+def entry(machines: Machines, name: str, *needs: str) -> dict[str, object]:
+    check = {"command": f"echo log of {name}; test $(wc -l < {name}.txt) -ge {machines.iterations}"}
+    coder = {"promise": "DONE", "verification_method": "external", "verification_config": check}
+    done = {"outcome": "there are enough lines", "acceptance_criteria": ["they are x"], "coder": coder}
+    return {
+        "id": name, "title": "Add lines", "spec_id": "s", "dependencies": list(needs), "completion": done,
+    }  # fmt: skip
+
+
 def test_limits(ralph: Typed, machines: Machines) -> None:
     machines.start("w1")
 
@@ -160,6 +264,31 @@ def test_limits(ralph: Typed, machines: Machines) -> None:
     assert ralph("limits", "--sessions", "claude=many").returncode == 2
 
 
-def state(ralph: Typed) -> str:
-    found: str = json.loads(ralph("status", "count", "--json").stdout)["jobs"][0]["state"]
+def test_a_limit_holds_for_the_agent_of_the_repositorys_settings_from_the_first_session_on(
+    ralph: Typed, machines: Machines
+) -> None:
+    settings = json.dumps({"agent": {"command": str(machines.agent)}})
+    script = f"""
+        cd {machines.folder / "seed"} && echo '{settings}' > .ralph/settings.json
+        git -c user.name=t -c user.email=t@localhost commit -qam agent && git push -q {machines.remote} main
+    """
+    subprocess.run(["sh", "-ec", script], check=True, timeout=60)
+    held = machines.hold(1)
+    machines.start("w1", "--slots", "2")
+    assert ralph("limits", "--sessions", "claude=1").stdout == "claude: at most 1 session at a time; 0 now\n"
+    for name in ("one", "two"):
+        submitted = ralph(
+            "submit", "--repo", str(machines.remote), "--name", name, "--", "run", "-f", "PROMPT.md"
+        )
+        assert submitted.returncode == 0, submitted.stderr
+
+    wait_until(lambda: "the only place at claude is taken" in ralph("status").stdout, "one of them waits")
+    assert "claude: at most 1 session at a time; 1 now" in ralph("limits").stdout
+    assert len(machines.launches) == 1
+    held.unlink()
+    wait_until(lambda: {state(ralph, "one"), state(ralph, "two")} == {"completed"}, "both end")
+
+
+def state(ralph: Typed, name: str = "count") -> str:
+    found: str = json.loads(ralph("status", name, "--json").stdout)["jobs"][0]["state"]
     return found

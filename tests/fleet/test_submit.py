@@ -52,7 +52,7 @@ def test_a_command_is_there_when_it_was_submitted(ralph: Typed, remote: str) -> 
     )  # fmt: skip
 
     assert (ran.returncode, ran.stdout) == (0, "one\n")
-    assert "no worker with label gpu is there now" in ran.stderr
+    assert "no worker with the label gpu has asked for jobs lately" in ran.stderr
     assert "ralph fleet logs -f one" in ran.stderr
     (job,) = json.loads(ralph("status", "--json").stdout)["jobs"]
     assert job["command"] == ["run", "-f", "PROMPT.md", "--agent", "claude", "-m", "20"]
@@ -78,6 +78,28 @@ def test_two_submitters_of_one_file_make_one_set_of_jobs(ralph: Typed, remote: s
     other = ralph("submit", "--repo", remote, "tasks.yaml", "--", "--max-cost", "6")
     assert other.returncode == 2
     assert "asks for something else" in other.stderr
+
+
+def test_a_name_whose_record_another_job_has_left_is_refused_before_anything_is_submitted(
+    ralph: Typed, remote: str
+) -> None:
+    """As after the server has forgotten that job, or on another server."""
+    (ralph.here / "tasks.yaml").write_text(TASKS)
+    record = "refs/ralph/records/shop-B"
+    subprocess.run(["git", "push", "-q", remote, f"main:{record}"], cwd=ralph.here, check=True, timeout=60)
+
+    ran = ralph("submit", "--repo", remote, "tasks.yaml")
+
+    assert ran.returncode == 2
+    assert "has the record of another job shop-B" in ran.stderr
+    assert "--name" in ran.stderr
+    assert f"git push {remote} --delete {record}" in ran.stderr
+    assert json.loads(ralph("status", "--json").stdout)["jobs"] == []
+    assert ralph("submit", "--repo", remote, "--name", "again", "tasks.yaml").returncode == 0
+    own = "main:refs/ralph/records/again-B"  # a job that the server knows has its record there
+    subprocess.run(["git", "push", "-q", remote, own], cwd=ralph.here, check=True, timeout=60)
+    ran = ralph("submit", "--repo", remote, "--name", "again", "--json", "tasks.yaml")
+    assert sorted(json.loads(ran.stdout)["known"]) == ["again-A", "again-B"]
 
 
 def test_tickets_of_a_file_become_jobs(ralph: Typed, remote: str) -> None:
@@ -127,8 +149,18 @@ def test_what_cannot_be_submitted_is_told_before_anybody_is_asked(
     assert "Traceback" not in ran.stderr
 
 
-def test_a_repository_that_cannot_be_read_from_here_may_be_by_workers(ralph: Typed, tmp_path: Path) -> None:
-    ran = ralph("submit", "--repo", str(tmp_path / "none.git"), "--", "run", "x")
+def test_what_is_certainly_not_there_is_not_submitted(ralph: Typed, remote: str, tmp_path: Path) -> None:
+    nowhere = ralph("submit", "--repo", str(tmp_path / "none.git"), "--", "run", "x")
+    assert (nowhere.returncode, "there is no repository" in nowhere.stderr) == (2, True)
+    missing = ralph("submit", "--repo", remote, "--", "run", "-f", "docs/nope.md")
+    assert missing.returncode == 2
+    assert "has no file docs/nope.md on its default branch" in missing.stderr
+    assert "commit and push it first" in missing.stderr
+    assert ralph("status").stdout.startswith("no jobs yet")
+
+
+def test_a_repository_that_cannot_be_read_from_here_may_be_by_workers(ralph: Typed) -> None:
+    ran = ralph("submit", "--repo", "https://127.0.0.1:1/none.git", "--", "run", "x")
 
     assert ran.returncode == 0
     assert "cannot read" in ran.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -44,7 +46,7 @@ def test_a_worker_of_another_version_leaves_the_job_to_others(
     lost = other.news("shift_lost")[0]
     assert said in str(lost["reason"])
     assert "update ralph" in str(lost["hint"])
-    assert machines.look("moves").progress.reason == lost["reason"]
+    wait_until(lambda: machines.look("moves").progress.reason == lost["reason"], "so does the job")
     held.unlink()
     machines.start("fits")
     ended = machines.await_end("moves")
@@ -72,6 +74,32 @@ def test_what_the_remote_refuses_ends_the_job_with_words(machines: Machines) -> 
     hook.unlink()
     assert Typed(machines.server, machines.folder)("retry", "refused").returncode == 0
     assert machines.await_end("refused").progress.last.outcome == "completed"
+
+
+# Commits, and tries to write beside its clone.
+CONFINED = """#!/bin/sh
+cat > /dev/null
+echo x >> work.txt; git add -A; git -c user.name=a -c user.email=a@localhost commit -qm work
+for place in {folder}/w1/clones {folder}/w1/user {folder}/remote.git; do echo evil > $place/evil; done
+result='"subtype": "success", "is_error": false, "result": "<response>DONE</response>", "total_cost_usd": 0.01'
+echo '{{"type": "result", "num_turns": 1, "usage": {{"input_tokens": 1, "output_tokens": 1}}, '"$result"'}}'
+"""
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="needs bubblewrap")
+def test_an_agent_on_a_worker_stays_in_its_clone(machines: Machines) -> None:
+    machines.agent.write_text(CONFINED.format(folder=machines.folder))
+    worker = machines.start("w1", "--sandbox", "strongest")
+    assert "none" not in str(worker.news("worker_ready")[0]["sandbox"])
+    machines.submit(machines.job("confined"))
+
+    last = machines.await_end("confined").progress.last
+
+    assert (last.outcome, last.iteration) == ("completed", 1)
+    assert machines.file("ralph/confined", "work.txt") == "x\n"
+    subject = ["git", "-C", str(machines.remote), "log", "-1", "--format=%s", "ralph/confined"]
+    assert subprocess.run(subject, check=True, capture_output=True, timeout=60).stdout == b"work\n"
+    assert not [*machines.folder.rglob("evil")]
 
 
 def test_a_server_that_is_away_for_many_heartbeats(tmp_path: Path, own_server: Server) -> None:

@@ -157,6 +157,44 @@ def test_a_repository_that_is_not_there_ends_the_job_with_words(machines: Machin
     assert "nothing.git" in ended.progress.last.reason
 
 
+def test_what_is_no_job_fails_in_words(machines: Machines) -> None:
+    machines.start("w1")
+    machines.submit(machines.job("count-8", command=("web", "--port", "1")))
+
+    ended = machines.await_end("count-8")
+
+    assert ended.progress.last.outcome == "failed"
+    assert "'web' cannot be submitted" in ended.progress.last.reason
+
+
+def test_a_push_dies_with_its_worker(machines: Machines) -> None:
+    """One that is under way could else move the job after another worker has looked at it."""
+    hook, pid = machines.remote / "hooks" / "pre-receive", machines.folder / "hook.pid"
+    hook.write_text(f"#!/bin/sh\necho $$ > {pid}.new && mv {pid}.new {pid}\nexec sleep 600\n")
+    hook.chmod(0o755)
+    worker = machines.start("w1")
+    machines.submit(machines.job("count-9"))
+    wait_until(pid.exists, "a push is under way")
+
+    worker.kill()
+
+    wait_until(lambda: not is_alive(int(pid.read_text())), "it died with the worker", within=20)
+
+
+def test_a_second_worker_needs_a_home_and_a_name_of_its_own(machines: Machines) -> None:
+    first = machines.start("w1")
+    assert not first.news("namesake_seen")
+
+    with pytest.raises(AssertionError, match=r"another worker is at work in .*/w1/clones") as refused:
+        machines.start("w1")
+    assert "--home" in str(refused.value)
+
+    other = machines.start("w2", "--name", "w1")
+    wait_until(lambda: other.news("namesake_seen"), "it says that there is another of this name")
+    first.kill()
+    machines.start("w1")
+
+
 # --- beginnings that fail ---
 
 

@@ -14,10 +14,12 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
 
-from ralph.adapters.temporal import job_workflow
-from ralph.domain.fleet import names, steps
+from ralph.adapters.temporal import job_workflow, names
+from ralph.adapters.temporal.errands import Errands
+from ralph.adapters.temporal.shifts import Shifts
+from ralph.domain.fleet import steps
 from ralph.domain.fleet.ledger_rules import EnterReply, EnterRequest, LeaveRequest, LedgerState
-from ralph.domain.fleet.progress import JobProgress, Phase
+from ralph.domain.fleet.progress import JobProgress, MergeTurn, Phase
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
 from ralph.domain.fleet.views import FleetLimits
 from ralph.engine.fleet.ports import Stopping
@@ -163,7 +165,7 @@ def test_a_worker_has_no_more_sessions_than_slots_and_all_jobs_get_their_turn(se
         nonlocal most
         running["now"] += 1
         most = max(most, running["now"])
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.2)
         running["now"] -= 1
         return end_of(order, of=3, worker="w1")
 
@@ -275,6 +277,133 @@ def test_stop_while_nothing_runs_ends_the_job_at_once(server: Server) -> None:
     play(server, scene)
 
 
+def test_stop_while_it_asks_the_server_ends_it_as_any_stop(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(self: Errands, job: str) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Errands, "_look_at", never)
+
+    async def scene(client: Client) -> None:
+        async with working(client, instantly(1)):
+            job = await start(client, spec_of("asks", needs=("other",)))
+
+            async def is_asking() -> bool | None:
+                found = await job.describe()
+                return True if found.raw_description.pending_activities else None
+
+            await until(is_asking)
+            await job.cancel()
+            end = await result(job)
+            assert (end.phase, end.last.outcome, end.last.exit_code) == (Phase.ENDED, "cancelled", 130)
+
+    play(server, scene)
+
+
+def test_what_a_session_spent_that_was_lost_while_it_was_stopped_is_not_forgotten(
+    server: Server, tmp_path: Path
+) -> None:
+    async def scene(client: Client) -> None:
+        job = await start(client, spec_of("stopping"))
+
+        async def has_beaten() -> bool | None:
+            found = await job.describe()
+            beats = found.raw_description.pending_activities
+            told = beats[0].heartbeat_details.payloads if beats else []
+            return True if told and b'"cost":0.25' in told[0].data else None
+
+        await until(has_beaten)
+        await job.cancel()
+
+        async def is_stopping() -> bool | None:
+            return True if (await progress_of(client, "stopping")).is_stopping else None
+
+        await until(is_stopping)
+        one.kill()
+        async with working(client, instantly(1)):
+            end = await result(job)
+        assert (end.last.outcome, end.lost_cost, end.lost_shifts) == ("cancelled", 0.25, 1)
+
+    command = [sys.executable, "-m", "tests.fleet.world.lone_worker", server.address, server.namespace]
+    one = subprocess.Popen(
+        [*command, "one", "2", "600", str(tmp_path / "log")], cwd=ROOT, stdin=subprocess.DEVNULL
+    )
+    try:
+        play(server, scene)
+    finally:
+        one.kill()
+        one.wait(30)
+
+
+def test_a_pause_withdraws_an_order_that_nobody_has_begun(server: Server) -> None:
+    async def scene(client: Client) -> None:
+        async with working(client, instantly(2, "w1")):
+            job = await start(client, spec_of("queued", labels=("gpu",)))
+            await reach(client, "queued", Phase.QUEUED)
+            await job.signal(names.PAUSE)
+            await reach(client, "queued", Phase.PAUSED)
+            async with working(client, instantly(2, "w2"), name="w2", labels=("gpu",)):
+                await job.signal(names.UNPAUSE)
+                assert (await result(job)).turn == 2
+        assert (await kinds(job)).count("ACTIVITY_TASK_STARTED") == 2
+
+    play(server, scene)
+
+
+def test_a_session_whose_order_is_withdrawn_too_late_runs_to_its_end(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the word that it has begun were still on its way."""
+
+    async def silent(self: Shifts) -> None: ...
+
+    monkeypatch.setattr(Shifts, "_say_begun", silent)
+
+    async def scene(client: Client) -> None:
+        begun = asyncio.Event()
+        heard: list[str] = []
+
+        async def run(order: ShiftOrder, beat: Say, stopping: Stopping) -> ShiftEnd:
+            begun.set()
+            try:
+                await asyncio.wait_for(stopping.requested(), 5 if order.turn == 0 else 60)
+            except TimeoutError:
+                return end_of(order, of=9, worker="w1")
+            heard.append(f"stop in turn {order.turn}")
+            return end_of(order, of=9, worker="w1", outcome="cancelled", exit_code=130)
+
+        async with working(client, run):
+            job = await start(client, spec_of("late"))
+            await asyncio.wait_for(begun.wait(), 30)
+            await job.signal(names.PAUSE)
+            paused = await reach(client, "late", Phase.PAUSED)
+            assert (paused.turn, heard) == (1, [])
+            begun.clear()
+            await job.signal(names.UNPAUSE)
+            await asyncio.wait_for(begun.wait(), 30)
+            await job.cancel()
+            assert (await result(job)).last.outcome == "cancelled"
+        assert heard == ["stop in turn 1"]
+
+    play(server, scene)
+
+
+def test_an_end_that_nobody_can_mean_does_not_stick(server: Server) -> None:
+    async def wild(order: ShiftOrder, beat: Say, stopping: Stopping) -> ShiftEnd:
+        return end_of(order, of=9, worker="w1", want="wait", seconds=1e300, reason="r" * 3_000_000)
+
+    async def scene(client: Client) -> None:
+        async with working(client, wild):
+            job = await start(client, spec_of("wild", heartbeat=0.0))
+            waits = await reach(client, "wild", Phase.WAITING)
+            assert waits.until < waits.since + 400 * 86_400
+            await job.cancel()
+            assert (await result(job)).last.outcome == "cancelled"
+
+    play(server, scene)
+
+
 def test_a_wait_is_a_timer_and_counts_as_the_runs_time(server: Server) -> None:
     orders: list[ShiftOrder] = []
 
@@ -332,7 +461,7 @@ def test_a_job_waits_for_those_it_needs(server: Server) -> None:
 
             async def knows() -> bool | None:
                 waiting = await progress_of(client, "last")
-                return True if "bad has ended" in waiting.reason and waiting.unmet == ("bad",) else None
+                return True if waiting.stuck == waiting.unmet == ("bad",) else None
 
             await until(knows)
             retried = await start(client, spec_of("bad", task="{}", feeds=("last",)), steps.again(failed))
@@ -397,6 +526,94 @@ def test_whoever_is_gone_does_not_hold_up_the_line(server: Server) -> None:
     play(server, scene)
 
 
+def test_a_job_that_is_paused_or_that_no_worker_takes_does_not_hold_the_turn(server: Server) -> None:
+    merging = JobProgress(turn=1, since=1.0, worker="w1", last=ShiftEnd(turn=1, want="merge"))
+
+    async def scene(client: Client) -> None:
+        begun = asyncio.Event()
+
+        async def leaves(order: ShiftOrder, beat: Say, stopping: Stopping) -> ShiftEnd:
+            begun.set()
+            await asyncio.Event().wait()  # until its worker leaves
+            raise AssertionError
+
+        async def merges(order: ShiftOrder, beat: Say, stopping: Stopping) -> ShiftEnd:
+            if not order.may_merge:
+                return end_of(order, of=9, worker="w2", want="merge")
+            return end_of(order, of=1, worker="w2", merged="c0ffee")
+
+        async with working(client, leaves):
+            # As it is after its history became too long while it was in the line.
+            asked = replace(merging, merge_turn=MergeTurn.ASKED)
+            paused = await start(client, spec_of("paused", task="{}"), asked)
+            await asyncio.wait_for(begun.wait(), 30)
+            await paused.signal(names.PAUSE)
+        async with working(client, merges, name="w2"):
+            await reach(client, "paused", Phase.PAUSED)
+            queued = await start(client, spec_of("nobody", task="{}", labels=("gpu",)), merging)
+            looking = await reach(client, "nobody", Phase.QUEUED)
+            assert not looking.may_merge
+            other = await start(client, spec_of("other", task="{}"), merging)
+            assert (await asyncio.wait_for(result(other), 30)).last.merged == "c0ffee"
+            await paused.signal(names.UNPAUSE)
+            assert (await result(paused)).last.merged == "c0ffee"
+            await queued.cancel()
+            await result(queued)
+
+    play(server, scene)
+
+
+def test_a_merge_finds_its_worker_busy_and_is_done_all_the_same(server: Server) -> None:
+    merging = JobProgress(turn=1, since=1.0, worker="w1", last=ShiftEnd(turn=1, want="merge"))
+
+    async def scene(client: Client) -> None:
+        release = asyncio.Event()
+
+        async def run(order: ShiftOrder, beat: Say, stopping: Stopping) -> ShiftEnd:
+            if order.job.id == "session":
+                await release.wait()
+                return end_of(order, of=1, worker="w1")
+            assert order.may_merge
+            return end_of(order, of=1, worker="w1", merged="c0ffee")
+
+        async with working(client, run, slots=1):
+            session = await start(client, spec_of("session"))
+            await reach(client, "session", Phase.RUNNING)
+            merge = await start(client, spec_of("merge", task="{}"), merging)
+            assert (await result(merge)).last.merged == "c0ffee"
+            release.set()
+            await result(session)
+
+    play(server, scene)
+
+
+def test_a_retry_does_not_join_the_session_that_was_stopped(server: Server) -> None:
+    async def scene(client: Client) -> None:
+        begun = asyncio.Event()
+        ended: list[str] = []
+
+        async def run(order: ShiftOrder, beat: Say, stopping: Stopping) -> ShiftEnd:
+            if order.retry:
+                return end_of(order, of=2, worker="w1", retry=order.retry)
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("first")
+            raise AssertionError
+
+        async with working(client, run):
+            first = await start(client, spec_of("again"), JobProgress(turn=1, since=1.0))
+            await asyncio.wait_for(begun.wait(), 30)
+            stopped = steps.after_stop(await progress_of(client, "again"), 5.0)
+            await first.terminate()
+            retried = await start(client, spec_of("again"), steps.again(stopped))
+            end = await result(retried)
+        assert (end.last.outcome, end.retries, ended) == ("completed", 1, ["first"])
+
+    play(server, scene)
+
+
 async def _may_merge(client: Client, job: str) -> bool | None:
     return True if (await progress_of(client, job)).may_merge else None
 
@@ -445,6 +662,30 @@ def test_a_long_job_continues_in_a_new_history(server: Server, monkeypatch: pyte
             assert len(runs) == 4
             newest = client.get_workflow_handle(job.id, result_type=JobProgress)
             assert len(await kinds(newest)) < 220
+
+    play(server, scene)
+
+
+def test_limits_are_shown_by_a_ledger_with_a_new_history(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_workflow, "MANY_EVENTS", 20)
+
+    async def scene(client: Client) -> None:
+        async with working(client, instantly(1)):
+            ledger = await client.start_workflow(
+                names.LEDGER, LedgerState(), id=names.LEDGER_ID, task_queue=names.WORKFLOW_QUEUE
+            )
+            limits = FleetLimits(sessions=(("claude", 2),), max_cost=1.0)
+            newest = client.get_workflow_handle(ledger.id)
+            for _ in range(30):
+                await newest.execute_update(names.SET_LIMITS, limits)
+                if (await newest.describe()).run_id != ledger.first_execution_run_id:
+                    break
+            found = await newest.describe()
+            assert found.run_id != ledger.first_execution_run_id
+            assert await found.memo_value(names.LIMITS, type_hint=FleetLimits) == limits
+            await newest.terminate()
 
     play(server, scene)
 

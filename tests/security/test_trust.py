@@ -225,6 +225,20 @@ def test_anything_but_yes_runs_nothing_and_says_so_in_one_line(clone: Path, answ
     assert (code, shown.rstrip().splitlines()[-1]) == (2, last)
 
 
+def test_a_no_to_a_run_from_elsewhere_imports_nothing(clone: Path, tmp_path: Path) -> None:
+    settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})
+    ralph(clone, "run", "-p", "x", "-m", "1", "--trust")
+    ralph(clone, "export", "last", "-o", str(tmp_path / "run.gz"))
+    other = tmp_path / "other"
+    other.mkdir()
+    code, shown = on_terminal(other, "n", "import", str(tmp_path / "run.gz"), question=b"Import it?")
+    assert code == 2
+    assert "continues it with maximumIterations=1" in shown
+    assert "Import it? [y/N]" in shown
+    assert shown.rstrip().splitlines()[-1] == "ralph: nothing was imported"
+    assert not (other / ".ralph").exists()
+
+
 @pytest.mark.parametrize("answer", ["y", "Y", "yes", " YES "])
 def test_a_yes_is_a_yes(clone: Path, answer: str) -> None:
     settings(clone, {"agent": {"command": "./evil", "adapter": "plain"}})

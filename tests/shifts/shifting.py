@@ -18,7 +18,9 @@ from tests.acceptance.conftest import Project
 
 HANDED_OVER = 5
 MOST_SHIFTS = 12
-RANDOM = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}|(?<=verdict-)[0-9a-f]{8}|\d+\.\d\ds")
+RANDOM = re.compile(
+    r"\d{8}-\d{6}-[0-9a-f]{4}|(?<=verdict-)[0-9a-f]{8}|(?<=merged as )[0-9a-f]{12}|\d+\.\d\ds"
+)
 
 
 @dataclass

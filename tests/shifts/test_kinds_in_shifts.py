@@ -91,9 +91,40 @@ def test_a_task_is_the_same_in_shifts_and_merged_when_its_turn_has_come(project:
     end = worker.shift()
 
     assert (end.outcome, end.exit_code) == ("completed", 0)
-    assert other.git("rev-parse", "main") != before
+    assert other.git("rev-parse", "main").strip() == end.merged
+    assert other.git("rev-parse", "main^1") == before
     assert end.iteration == 2
     assert_same(project, other)
+
+
+def test_a_task_without_a_change_is_in_its_base(project: Project) -> None:
+    task_project(project, coder="true")
+    worker = Worker(project)
+    end = worker.run(*WORK)
+    assert end.outcome == "completed"
+    assert worker.ends[-2].want == "merge"
+    assert end.merged == project.git("rev-parse", "main").strip()
+
+
+def test_a_merge_that_is_sent_back_leaves_the_session_to_the_next_shift(project: Project) -> None:
+    """What was merged meanwhile conflicts: the work is merged with it by a session, and then it waits for its turn again."""
+    coder = "git merge --abort 2>/dev/null; git merge -q -X ours main 2>/dev/null; echo right > T-1.txt"
+    task_project(project, coder=coder)
+    worker = Worker(project)
+    worker.run(*WORK, until=lambda end: end.want == "merge")
+    (project.root / "T-1.txt").write_text("of another task\n")
+    project.git("add", "T-1.txt")
+    project.git("commit", "-qm", "another task")
+    theirs = project.git("rev-parse", "main")
+
+    back = worker.shift()
+
+    assert (back.want, back.merged, back.iteration) == ("session", "", worker.ends[-2].iteration)
+    assert project.git("rev-parse", "main") == theirs
+    end = worker.run()
+    assert end.outcome == "completed"
+    assert [one.want for one in worker.ends[-3:-1]] == ["session", "merge"]
+    assert project.git("rev-parse", "main").strip() == end.merged
 
 
 def test_a_task_that_is_rejected_denied_and_steered_counts_on(project: Project) -> None:

@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from ralph.adapters.storage.shift_files import VARIABLE, read_end
+from ralph.adapters.storage.shift_files import read_end
 from ralph.domain.fleet.shift import Steer
+from ralph.domain.fleet.shift_variable import SHIFT
 from tests.acceptance.conftest import DONE, PROMPT, Project
 from tests.acceptance.conftest import project as project
 from tests.acceptance.running import wait_for
@@ -173,7 +174,7 @@ def test_a_shift_that_was_killed_is_done_again_from_what_was_saved(project: Proj
     with subprocess.Popen(
         [sys.executable, "-m", "ralph", "resume", worker.ends[-1].run_id],
         cwd=other.root,
-        env=other.env(**{VARIABLE: str(worker.folder)}),
+        env=other.env(**{SHIFT: str(worker.folder)}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
@@ -228,7 +229,7 @@ def test_a_stop_during_a_shift_ends_the_run_as_on_one_machine(project: Project) 
     with subprocess.Popen(
         [sys.executable, "-m", "ralph", "run", "-p", PROMPT],
         cwd=project.root,
-        env=project.env(**{VARIABLE: str(worker.folder)}),
+        env=project.env(**{SHIFT: str(worker.folder)}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
@@ -246,5 +247,5 @@ def test_neither_agents_nor_nested_ralphs_see_the_shift(project: Project) -> Non
     project.environment["GITHUB_TOKEN"] = "ours-alone-000000000000"
     assert Worker(project).run("run", "-p", PROMPT).outcome == "completed"
     seen = (project.root / "seen").read_text()
-    assert VARIABLE not in seen
+    assert SHIFT not in seen
     assert "GITHUB_TOKEN" not in seen

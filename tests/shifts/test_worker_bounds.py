@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acceptance.conftest import DONE, PROMPT, Project
 from tests.acceptance.conftest import project as project
 
-from .shifting import Worker, warnings
+from .shifting import Worker, checks, warnings
 
 
 def agent(project: Project, body: str) -> str:
@@ -125,3 +126,95 @@ def test_a_task_folder_beyond_the_clone_is_refused(project: Project, own_home: P
     end = Worker(project, sandbox="strongest").shift(*words)
     assert end.exit_code == 2, end
     assert not (project.root / "ran").exists()
+
+
+# --- what is delivered with the owner's login ---
+
+
+FOREIGN = {"repository": "forge.example/evil/sink", "merge": "squash", "reviewers": ["somebody"]}
+
+
+@needs_bwrap
+def test_a_repository_does_not_have_its_work_delivered(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "first")
+    command = agent(project, "echo x > work.txt")
+    project.settings(agent={"command": command}, delivery="pr", pullRequest=FOREIGN)
+    worker = Worker(project, sandbox="strongest")
+
+    end = worker.shift("run", "-p", PROMPT, repository="https://host/octo/shop.git")
+
+    assert end.outcome == "completed", worker.said
+    assert "delivery is not as the job has it" in "\n".join(warnings(project))
+
+
+@needs_bwrap
+def test_who_submits_may_have_it_delivered_but_not_elsewhere(project: Project, own_home: Path) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("commit", "-q", "--allow-empty", "-m", "first")
+    project.settings(agent={"command": agent(project, "true")}, pullRequest=FOREIGN)
+    words = ("run", "-p", PROMPT, "--deliver", "pr")
+
+    end = Worker(project, sandbox="strongest").shift(*words, repository="https://forge.example/octo/shop.git")
+    assert end.exit_code == 2
+    # So it was begun, and nobody looked at what the repository wishes.
+    assert "no git remote origin" in end.reason
+
+    own = own_home / ".config" / "ralph"
+    own.mkdir(parents=True)
+    (own / "settings.json").write_text(json.dumps({"pullRequest": {"repository": FOREIGN["repository"]}}))
+    end = Worker(project, sandbox="strongest").shift(*words, repository="https://forge.example/octo/shop.git")
+    assert (
+        "pullRequest.repository is forge.example/evil/sink, which is not the job's repository" in end.reason
+    )
+
+
+# --- settings that a session changes ---
+
+
+SOFT: dict[str, Any] = {
+    "guardrails": ["true"],
+    "proof": "trusting",
+    "tests": "free",
+    "maximumIterations": 900,
+}
+
+
+def test_a_run_keeps_the_settings_that_it_began_with(project: Project) -> None:
+    """As in one process. They are in the clone as a session has committed them, once another worker has made it again."""
+    project.program("worker", f"cat > /dev/null; echo x >> work.txt; test -e claim && echo '{DONE}'; true\n")
+    project.settings(agent={"command": "worker"}, guardrails=["false"], maximumIterations=3)
+    worker = Worker(project)
+    assert worker.shift("run", "-p", PROMPT).want == "session"
+    project.settings(agent={"command": "worker"}, **SOFT)
+    (project.root / "claim").touch()
+
+    end = worker.run("run", "-p", PROMPT)
+
+    assert (end.outcome, end.iteration, end.maximum) == ("exhausted", 3, 3)
+    failed = [name for _, name, verdict in checks(project) if verdict == "failed"]
+    assert "false" in " ".join(failed)
+
+
+def test_they_are_kept_when_a_person_wants_it_to_continue(project: Project) -> None:
+    project.program("worker", f"cat > /dev/null; echo x >> work.txt; echo '{DONE}'\n")
+    project.settings(agent={"command": "worker"}, guardrails=["false"], limits={"maxAttempts": 1})
+    worker = Worker(project)
+    worker.shift("run", "-p", PROMPT, "-m", "2")
+    project.settings(agent={"command": "worker"}, **SOFT)
+
+    end = worker.shift(continues=False)
+
+    assert end.outcome != "completed"
+    assert all(verdict != "passed" for _, name, verdict in checks(project) if name == "true")
+
+
+def test_a_file_that_was_not_there_does_not_count_later(project: Project) -> None:
+    project.program("worker", f"cat > /dev/null; echo x >> work.txt; test -e claim && echo '{DONE}'; true\n")
+    project.settings(agent={"command": "worker"}, guardrails=["false"], maximumIterations=2)
+    worker = Worker(project)
+    worker.shift("run", "-p", PROMPT)
+    (project.root / ".ralph" / "settings.local.json").write_text(json.dumps(SOFT))
+    (project.root / "claim").touch()
+
+    assert worker.run("run", "-p", PROMPT).outcome == "exhausted"

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from ralph.domain.fleet.board import JobState
 from ralph.domain.fleet.progress import Phase
 from ralph.domain.fleet.shift import Beat, ShiftEnd
+from ralph.domain.views.iterations import IterationView
 from ralph.interfaces.tui.app import RalphApp
+from ralph.interfaces.tui.marks import JOB_MARKS
 from ralph.interfaces.tui.projects_app import ProjectsApp
+from ralph.operations.fleet.past import JobPast
 from ralph.operations.fleet.watch import FleetWatch
 from ralph.operations.projects import open_projects
 from tests.fleet.world.memory_fleet import MemoryFleet, job
@@ -52,7 +56,7 @@ def watch_of(fleet: MemoryFleet) -> FleetWatch:
     async def connect() -> MemoryFleet:
         return fleet
 
-    return FleetWatch(connect, pace=0.05, follow_pace=0.05)
+    return FleetWatch(connect, pace=0.05, follow_pace=0.05, read_past=fleet.past)
 
 
 def play(root: Path, fleet: MemoryFleet, story: Story, *, size: tuple[int, int] = SMALL) -> None:
@@ -86,6 +90,10 @@ def test_what_needs_a_person_comes_first(root: Path, fleet: MemoryFleet, size: t
     play(root, fleet, story, size=size)
 
 
+def test_every_state_has_a_mark() -> None:
+    assert set(JOB_MARKS) == set(JobState)
+
+
 def test_a_job_shows_its_lines_as_they_come(root: Path, fleet: MemoryFleet) -> None:
     async def story(viewer: Viewer) -> None:
         await viewer.press("F", "down", "enter")
@@ -102,6 +110,40 @@ def test_a_job_shows_its_lines_as_they_come(root: Path, fleet: MemoryFleet) -> N
             worker="box-2", turn=3, iteration=4, first_line=0, lines=("begins again",)
         )
         await viewer.sees("iteration 4, on box-2", "begins again")
+
+    play(root, fleet, story, size=(100, 30))
+
+
+def test_a_job_that_has_ended_shows_its_record(root: Path, fleet: MemoryFleet) -> None:
+    judged = IterationView(
+        iteration=1,
+        attempt=1,
+        started_at=NOW,
+        first_seq=1,
+        last_seq=2,
+        decision="accept",
+        reason="the agent said DONE",
+    )
+    fleet.pasts["shop-4"] = JobPast(iterations=(judged,), lines=("reads totals.py", "all green"), left_out=3)
+
+    async def story(viewer: Viewer) -> None:
+        await viewer.press("F")
+        await viewer.sees("shop-4")
+        await viewer.press("end", "enter")
+        shown = await viewer.sees(
+            "… 3 lines before these", "all green", "1 iteration", "1  accepted: the agent said DONE"
+        )
+        assert "reading its record" not in shown
+        await viewer.press("escape", "home", "enter")
+        await viewer.sees("shop-3", "its record cannot be read from here: https://git.example.com/shop.git")
+
+    play(root, fleet, story, size=(100, 30))
+
+
+def test_at_a_hundred_columns_it_says_where_and_since_when(root: Path, fleet: MemoryFleet) -> None:
+    async def story(viewer: Viewer) -> None:
+        await viewer.press("F")
+        await viewer.sees("worker", "box-1", "since", "1m ago", "3/10")
 
     play(root, fleet, story, size=(100, 30))
 

@@ -15,8 +15,10 @@ import uvicorn
 
 from ralph.domain.fleet.progress import Phase
 from ralph.domain.fleet.shift import Beat, ShiftEnd
+from ralph.domain.views.iterations import IterationView
 from ralph.interfaces.web.access import Access
 from ralph.interfaces.web.app import make_app
+from ralph.operations.fleet.past import JobPast
 from ralph.operations.fleet.watch import FleetWatch
 from ralph.operations.projects import open_project, open_projects
 from tests.fleet.world.memory_fleet import MemoryFleet, job
@@ -50,7 +52,7 @@ def serving(fleet: MemoryFleet, *roots: Path, read_only: bool = False) -> Iterat
     async def connect() -> MemoryFleet:
         return fleet
 
-    watch = FleetWatch(connect, pace=0.1, follow_pace=0.1)
+    watch = FleetWatch(connect, pace=0.1, follow_pace=0.1, read_past=fleet.past)
     projects = open_projects(roots) if len(roots) > 1 else (open_project(roots[0]),)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -162,6 +164,7 @@ def test_a_job_tells_its_lines_as_they_come_and_takes_what_is_asked(site: Served
     browser.see("dialog[open]", "Stop this job?")
     browser.click("dialog button:has-text('Now')")
     browser.see(".said", "stopping now")
+    site.fleet.pasts["shop-1"] = JobPast()
     site.fleet.put(job("shop-1", outcome="cancelled", end=END))
     browser.click("button:has-text('Retry')")
     browser.see(".chip", "queued")
@@ -177,6 +180,34 @@ def test_a_job_tells_its_lines_as_they_come_and_takes_what_is_asked(site: Served
         ("shop-1", "retry"),
     ]
     assert browser.complaints == []
+
+
+def test_a_job_that_has_ended_shows_its_record(site: Served, browser: Browser) -> None:
+    judged = IterationView(
+        iteration=1, attempt=1, started_at=0.0, first_seq=1, last_seq=2, decision="accept", reason=HOSTILE
+    )
+    site.fleet.pasts["shop-4"] = JobPast(iterations=(judged,), lines=("all green", HOSTILE), left_out=3)
+    browser.goto(site.address)
+    browser.click("[data-job=shop-4] a")
+    browser.see(".console", "3 lines before these")
+    browser.see(".console-line", "all green")
+    browser.gone(".console .empty:not([hidden])")
+    browser.see(".iteration", "accepted")
+    assert browser.count("main img") == 0
+    browser.goto(f"{site.address}#/fleet/shop-3")
+    browser.see(".console", "Its record cannot be read from here: https://git.example.com/shop.git")
+    assert browser.run("() => document.querySelector('.console').clientHeight") < 120  # no empty box
+    site.fleet.put(job("shop-3", Phase.RUNNING, worker="box-2"))
+    browser.see(".console", "appear here as they come")
+
+
+def test_a_long_list_is_shown_in_full_when_asked(root: Path, browser: Browser) -> None:
+    with serving(MemoryFleet(*(job(f"shop-{number}") for number in range(30))), root) as site:
+        browser.goto(site.address)
+        browser.see("h2", "Runs on this machine")
+        assert browser.count("[data-job]") == 20
+        browser.click("button:has-text('Show all 30 jobs')")
+        assert browser.count("[data-job]") == 30
 
 
 def test_a_server_that_is_away_is_said_and_what_was_known_stays(site: Served, browser: Browser) -> None:
@@ -251,6 +282,7 @@ def test_a_reader_who_comes_back_gets_only_what_is_new(site: Served) -> None:
     [
         ("GET", "/api/fleet/jobs/shop-1"),
         ("GET", "/api/fleet/jobs/shop-1/stream"),
+        ("GET", "/api/fleet/jobs/shop-1/past"),
         ("POST", "/api/fleet/jobs/shop-1/stop"),
     ],
 )

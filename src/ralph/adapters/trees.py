@@ -14,7 +14,7 @@ from errno import EEXIST, EISDIR, ENAMETOOLONG, ENOTEMPTY, EPERM, EXDEV
 from pathlib import Path
 
 from ralph.adapters import files
-from ralph.adapters.beneath import NEW, READ, ROOT, STEP, mode_in, parent_of
+from ralph.adapters.beneath import NEW, READ, ROOT, STEP, make_folder, mode_in, parent_of, status
 
 CHUNK = 1_000_000
 _ATTEMPTS = 3
@@ -26,6 +26,18 @@ def remove_tree(path: Path, top: Path = ROOT) -> None:
     """Whatever it is, with all that is in it, also in folders that were closed. Raises OSError if anything of it stays."""
     with suppress(FileNotFoundError), parent_of(path, top) as (folder, name):
         _remove(folder, name)
+
+
+def make_room(path: Path, top: Path) -> None:
+    """Nothing is at ``path``, and all above it are folders: whatever else is in the way, a link say, is removed. Raises OSError."""
+    for place in reversed([one for one in path.parents if one.is_relative_to(top) and one != top]):
+        about = status(place, top)
+        if about is None:
+            break
+        if not stat.S_ISDIR(about.st_mode):
+            remove_tree(place, top)
+    remove_tree(path, top)
+    make_folder(path.parent, top)
 
 
 def copy(file: Path, copy: Path, top: Path = ROOT, copy_top: Path = ROOT) -> None:

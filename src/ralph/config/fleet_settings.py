@@ -33,6 +33,12 @@ class FleetSettings:
         STRONGEST,
         "The sandbox that jobs run in at least; `none`: jobs can do whatever you can.",
     )
+    repositories: tuple[str, ...] = setting(
+        STRINGS,
+        (),
+        "The repositories that jobs may be about, as patterns such as `https://github.com/acme/*`; empty: any that this"
+        " machine can reach.",
+    )
     accounts: Mapping[str, str] = setting(
         Named(Text(filled=True)),
         {},

@@ -16,6 +16,7 @@ from ralph.config.sources import (
     PROJECT_FILES,
     SETTINGS_FILE,
     Flag,
+    Kept,
     Layer,
     Merged,
     Origin,
@@ -53,6 +54,11 @@ class Loaded:
     own: Merged = NOTHING
     project: Merged = NOTHING
 
+    @property
+    def kept(self) -> dict[str, bytes]:
+        """The project's files, to read the same settings again whatever becomes of them."""
+        return {name: content for name, content in self.contents.items() if name in PROJECT_FILES}
+
     def origin(self, key: str | KeyPath) -> Origin:
         """Where ``agent.command`` comes from."""
         return self.merged.origin(tuple(key.split(".")) if isinstance(key, str) else key)
@@ -82,16 +88,16 @@ class Sources(NamedTuple):
     project: Merged = NOTHING
 
     @classmethod
-    def read(cls, root: Path, environ: Mapping[str, str]) -> Sources:
-        """Raises nothing."""
+    def read(cls, root: Path, environ: Mapping[str, str], *, kept: Kept | None = None) -> Sources:
+        """Raises nothing. ``kept``: the project's files, instead of those that are there."""
         problems: list[Problem] = []
         warnings: list[Problem] = []
         own = [layer for layer in [_read_own(root, environ, problems, warnings)] if layer is not None]
-        found = [read_file(root, name, problems, warnings) for name in (SETTINGS_FILE, LOCAL_FILE)]
+        found = [read_file(root, name, problems, warnings, kept=kept) for name in (SETTINGS_FILE, LOCAL_FILE)]
         above = [layer for layer in found if layer is not None]
         given = read_environment(environ, warnings)
         first = first_stage(stack((*own, *above, *given)))
-        workflow = read_workflow(root, problems, warnings, first_role=first)
+        workflow = read_workflow(root, problems, warnings, first_role=first, kept=kept)
         project = above if workflow is None else [workflow, *above]
         layers = (*own, *project, *given)
         files = tuple(layer.origin.label for layer in (*own, *project))
@@ -116,10 +122,10 @@ class Sources(NamedTuple):
         )
         return self._replace(layers=layers, merged=stack(layers))
 
-    def of_machine(self) -> Settings:
+    def of_machine(self, flags: Sequence[Flag] = ()) -> Settings:
         """As they would be without the project. Wrong values are the defaults; whoever loads the whole is told of them."""
         layers = [layer for layer in self.layers if layer.origin.label not in PROJECT_FILES]
-        return SETTINGS.read(stack(layers).values, Reading(lambda _: "", [], []))
+        return SETTINGS.read(stack((*layers, *read_flags(flags))).values, Reading(lambda _: "", [], []))
 
     @property
     def contents(self) -> dict[str, bytes]:
@@ -189,8 +195,10 @@ def _check_layer(layer: Layer, problems: list[Problem], warnings: list[Problem])
     SETTINGS.read(layer.values, Reading(lambda _: layer.origin.label, problems, warnings, complete=False))
 
 
-def load(root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = ()) -> Loaded:
-    return Sources.read(root, environ).load(flags)
+def load(
+    root: Path, *, environ: Mapping[str, str], flags: Sequence[Flag] = (), kept: Kept | None = None
+) -> Loaded:
+    return Sources.read(root, environ, kept=kept).load(flags)
 
 
 def with_origins(settings: Settings, root: Path, environ: Mapping[str, str], flags: Sequence[Flag]) -> Loaded:

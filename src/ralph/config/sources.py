@@ -140,12 +140,22 @@ def user_label(file: Path, environ: Mapping[str, str]) -> str:
     return f"~{str(file)[len(home) :]}" if home and str(file).startswith(f"{home}/") else str(file)
 
 
+Kept = Mapping[str, bytes]
+"""The files of a project by their names, as they were when somebody kept them."""
+
+
 def read_file(
-    root: Path, name: str, problems: list[Problem], warnings: list[Problem], *, file: Path | None = None
+    root: Path,
+    name: str,
+    problems: list[Problem],
+    warnings: list[Problem],
+    *,
+    file: Path | None = None,
+    kept: Kept | None = None,
 ) -> Layer | None:
     """The layer of one file; None if there is no such file, or if it cannot be used (then ``problems`` says why).
 
-    ``file``: where it is, if not at ``name`` in ``root``.
+    ``file``: where it is, if not at ``name`` in ``root``. ``kept``: what counts instead of what is there.
     """
 
     def wrong(message: str, hint: str = "") -> Layer | None:
@@ -153,14 +163,19 @@ def read_file(
         return None
 
     file = file or root / name
+    if kept is not None and name not in kept:
+        return None
     try:
-        if file.exists() and not file.is_file() and not file.is_dir():
+        if kept is not None:
+            content = kept[name]
+        elif file.exists() and not file.is_file() and not file.is_dir():
             return wrong("is not a regular file", "remove it")
-        if file.exists() and file.stat().st_size > LARGEST_BYTES:
+        elif file.exists() and file.stat().st_size > LARGEST_BYTES:
             return wrong(
                 f"is larger than {LARGEST_BYTES // 1_000_000} MB", "settings are not that long: remove it"
             )
-        content = file.read_bytes()
+        else:
+            content = file.read_bytes()
         found = parse_json(_decode(content))
     except (FileNotFoundError, NotADirectoryError):
         return None

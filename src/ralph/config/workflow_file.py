@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.config.plain_yaml import BadYaml, read_plain_yaml
-from ralph.config.sources import Layer, Merged, Origin
+from ralph.config.sources import Kept, Layer, Merged, Origin
 from ralph.domain.tasks.workflow_template import WORKFLOW_FILE, split_workflow, translate_body
 from ralph.domain.text.reader import KeyPath, Problem, spell
 
@@ -95,10 +95,15 @@ def first_stage(merged: Merged) -> str:
 
 
 def read_workflow(
-    root: Path, problems: list[Problem], warnings: list[Problem], *, first_role: str = USUAL_ROLE
+    root: Path,
+    problems: list[Problem],
+    warnings: list[Problem],
+    *,
+    first_role: str = USUAL_ROLE,
+    kept: Kept | None = None,
 ) -> Layer | None:
-    """The layer of the file; None if there is none, or if it is not Symphony's. Raises nothing."""
-    content = _read(root / WORKFLOW_FILE)
+    """The layer of the file; None if there is none, or if it is not Symphony's. Raises nothing. ``kept``: as in ``read_file``."""
+    content = _read(root / WORKFLOW_FILE) if kept is None else kept.get(WORKFLOW_FILE)
     if content is None:
         return None
     text = content.decode("utf-8", "replace")

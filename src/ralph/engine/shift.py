@@ -20,13 +20,17 @@ class ShiftOver(Exception):
 
 
 class Shift(Protocol):
-    """Each raises ShiftOver if that is for the next shift to do."""
+    """What begins something raises ShiftOver if that is for the next shift to do."""
 
     def begin_session(self) -> None: ...
 
     def begin_wait(self, seconds: float, reason: str) -> None: ...
 
     def begin_merge(self) -> None: ...
+
+    def note_merge(self, commit: str) -> None:
+        """The work is in its target, which is at ``commit``: only ralph says so, never the branch, which others can move."""
+        ...
 
 
 class EndlessShift:
@@ -38,17 +42,21 @@ class EndlessShift:
 
     def begin_merge(self) -> None: ...
 
+    def note_merge(self, commit: str) -> None: ...
+
 
 ENDLESS = EndlessShift()
 
 
 class ShortShift:
-    """So many sessions, and waits no longer than ``longest_wait`` seconds. ``may_merge``: it is this run's turn."""
+    """So many sessions, and waits no longer than ``longest_wait`` seconds. ``may_merge``: it is this run's turn, and there is no
+    session, so that nothing but the merge happens while others wait. ``merged``: what was noted last; empty: nothing."""
 
     def __init__(self, *, sessions: int, longest_wait: float, may_merge: bool) -> None:
-        self._sessions = sessions
+        self._sessions = 0 if may_merge else sessions
         self._longest_wait = longest_wait
         self._may_merge = may_merge
+        self.merged = ""
 
     def begin_session(self) -> None:
         if self._sessions <= 0:
@@ -62,3 +70,6 @@ class ShortShift:
     def begin_merge(self) -> None:
         if not self._may_merge:
             raise ShiftOver(Handover(Want.MERGE, reason="waits for its turn to merge"))
+
+    def note_merge(self, commit: str) -> None:
+        self.merged = commit

@@ -12,22 +12,33 @@ from ralph.config.schema import Settings
 from ralph.config.tightening import tightened
 from ralph.domain.fleet.allowance import allowed_kind, is_demanding, is_own_commit, places_outside
 from ralph.domain.sandbox.kind import SandboxKind
+from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
+from ralph.wiring.delivery import is_delivered
 from ralph.wiring.launch import Launch
 
 OUTSIDE = ("sandbox_checks", "notify")
 """Settings besides those of the sandbox by which something runs outside it."""
+SHIPS = "shipped"
+"""The kind of run that delivers whatever the settings say."""
 PLACES = ("promptFile", "ralphDir", "folder", "taskFolder")
 """Arguments of runs that name a place."""
 
 
-def within_allowance(launch: Launch, demanded: str, *, environ: Mapping[str, str] = os.environ) -> Launch:
-    """``demanded``: the sandbox, by the machine's owner. Raises UsageError if the job reaches for what is not its own."""
+def within_allowance(
+    launch: Launch, demanded: str, *, repository: str = "", environ: Mapping[str, str] = os.environ
+) -> Launch:
+    """``demanded``: the sandbox, by the machine's owner. ``repository``: the address of the job's. Raises UsageError if the job
+    reaches for what is not its own."""
     if not is_demanding(demanded):
         return launch
     _require_own_places(launch)
-    own = Sources.read(launch.loaded.root, environ).of_machine()
-    settings, refused = _confined(launch.settings, own, demanded, usual=launch.profile.sandbox)
+    sources = Sources.read(launch.loaded.root, environ)
+    settings, refused = _confined(
+        launch.settings, sources.of_machine(), demanded, usual=launch.profile.sandbox
+    )
+    settings, more = _delivered(launch, settings, sources.of_machine(launch.loaded.flags), repository)
+    refused = (*refused, *more)
     return replace(
         launch,
         settings=settings,
@@ -52,6 +63,28 @@ def _confined(
         refused.append("scm")
     sandbox = replace(sandbox, kind=kind)
     return replace(settings, sandbox=sandbox, workspace=workspace, scm=scm), (*refused, *outside)
+
+
+def _delivered(
+    launch: Launch, asked: Settings, given: Settings, repository: str
+) -> tuple[Settings, tuple[str, ...]]:
+    """Delivering is done with the owner's login, so where to and how is for the owner to say, and whoever submitted the job,
+    but not for the repository. ``given``: what they say."""
+    of_delivery: tuple[str, ...] = ()
+    if launch.profile.name != SHIPS:
+        asked, of_delivery = tightened(asked, given, only=("delivery",))
+        if not is_delivered(asked):
+            return asked, of_delivery
+    from ralph.adapters.forges.choice import is_same_repository
+
+    pull, of_pull = tightened(asked.pull_request, given.pull_request)
+    if pull.repository and not is_same_repository(pull.repository, repository):
+        message = (
+            f"pullRequest.repository is {clean_line(pull.repository)}, which is not the job's repository"
+        )
+        raise UsageError(message, hint="leave it out in the worker's own settings")
+    refused = (*of_delivery, *(f"pullRequest.{key}" for key in of_pull))
+    return replace(asked, pull_request=pull), refused
 
 
 def _require_own_places(launch: Launch) -> None:

@@ -143,8 +143,16 @@ class Launch:
     @property
     def withholds_tokens(self) -> bool:
         """Whether tokens of forges and trackers are ralph's own in this run."""
-        is_handed_over = self.shift is not ENDLESS  # the machine's owner did not start it
-        return is_handed_over or self.imports is Imports.TRACKERS or self.settings.delivery == DeliveryKind.PR
+        return (
+            self.is_handed_over
+            or self.imports is Imports.TRACKERS
+            or self.settings.delivery == DeliveryKind.PR
+        )
+
+    @property
+    def is_handed_over(self) -> bool:
+        """From process to process, for a fleet; the machine's owner did not start it."""
+        return self.shift is not ENDLESS
 
     @property
     def is_continued(self) -> bool:
@@ -193,6 +201,7 @@ class Launch:
             workspace=str(self.root.workspace),
             flags=self.loaded.flags,
             settings=recorded(self.loaded),  # to tell at `ralph resume` what has changed since
+            project_files=self.loaded.kept if self.is_handed_over else None,
         )
 
     def warnings(self) -> Iterator[str]:

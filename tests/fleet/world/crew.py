@@ -11,12 +11,16 @@ from typing import TypeVar
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDReusePolicy
 
+from ralph.adapters.temporal import names
+from ralph.adapters.temporal.client import TemporalFleet
+from ralph.adapters.temporal.connection import connect
 from ralph.adapters.temporal.worker import run_worker
-from ralph.domain.fleet import names
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.progress import JobProgress, Phase
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
+from ralph.domain.fleet.views import JobView
 from ralph.engine.fleet.ports import RunShift, Stopping
+from tests.fleet.world.server import Server
 
 PATIENCE = 60.0
 
@@ -71,6 +75,44 @@ async def working(
         draining.set()
         leaving.set()
         await asyncio.wait_for(worker, PATIENCE)
+
+
+@asynccontextmanager
+async def at_work(
+    server: Server,
+    run_shift: RunShift,
+    *,
+    name: str = "w1",
+    labels: Sequence[str] = (),
+    **environment: str,
+) -> AsyncIterator[None]:
+    draining, leaving = asyncio.Event(), asyncio.Event()
+    client = await connect({**server.environment, **environment})
+    worker = asyncio.create_task(
+        run_worker(
+            client,
+            name=name,
+            slots=2,
+            labels=labels,
+            run_shift=run_shift,
+            draining=draining,
+            leaving=leaving,
+        )
+    )
+    try:
+        yield
+    finally:
+        draining.set()
+        leaving.set()
+        await asyncio.wait_for(worker, PATIENCE)
+
+
+async def ended(fleet: TemporalFleet, name: str) -> JobView:
+    async def look() -> JobView | None:
+        view = await fleet.job(name)
+        return None if view.is_open else view
+
+    return await until(look)
 
 
 def spec_of(job: str, **more: object) -> JobSpec:

@@ -10,6 +10,7 @@ from ralph.domain.fleet.progress import JobProgress, Phase
 from ralph.domain.fleet.shift import Beat, ShiftEnd
 from ralph.domain.fleet.views import FleetLimits, JobView, ScheduleView, WorkerView
 from ralph.errors import ServiceAway, UsageError
+from ralph.operations.fleet.past import JobPast
 
 REPOSITORY = "https://git.example.com/shop.git"
 
@@ -41,13 +42,22 @@ def job(
 
 
 class MemoryFleet:
-    """``asked``: what it was asked, in order. ``away``: why it cannot be reached."""
+    """``asked``: what it was asked, in order. ``away``: why it cannot be reached.
+    ``pasts``: of jobs whose record can be read."""
 
     def __init__(self, *jobs: JobView) -> None:
         self.views = {each.spec.id: each for each in jobs}
         self.beats: dict[str, Beat] = {}
         self.asked: list[tuple[str, ...]] = []
         self.away = ""
+        self.pasts: dict[str, JobPast] = {}
+
+    def past(self, view: JobView) -> JobPast:
+        """What the record of the job would say."""
+        if view.spec.id not in self.pasts:
+            message = f"{REPOSITORY} cannot be read"
+            raise ServiceAway(message)
+        return self.pasts[view.spec.id]
 
     def put(self, view: JobView) -> None:
         self.views[view.spec.id] = view
@@ -72,6 +82,9 @@ class MemoryFleet:
             message = f"there is no job {job_id}"
             raise UsageError(message, hint="`ralph fleet status` lists them")
         return self.views[job_id]
+
+    async def spec(self, job_id: str) -> JobSpec:
+        return (await self.job(job_id)).spec
 
     async def beat(self, job_id: str) -> Beat | None:
         self._reach()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from temporalio.client import Client
 
-from ralph.domain.fleet import names
+from ralph.adapters.temporal import names
 from ralph.domain.fleet.ledger_rules import EnterReply, EnterRequest, LeaveRequest, LedgerState
 from ralph.domain.fleet.progress import Phase
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder

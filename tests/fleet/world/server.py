@@ -70,6 +70,9 @@ class Server:
         """Without waiting until it answers."""
         command = [str(PROGRAM), "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
         command += ["--port", str(self.port), "--db-filename", str(self.database), "--log-level", "warn"]
+        # A queue has four parts by default, and the order of priorities is kept within each of them.
+        for setting in ("matching.numTaskqueueReadPartitions=1", "matching.numTaskqueueWritePartitions=1"):
+            command += ["--dynamic-config-value", setting]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True

@@ -12,6 +12,7 @@ from ralph.adapters.processes.shift_process import RALPH, ShiftRunner
 from ralph.adapters.processes.watcher import start_watcher
 from ralph.adapters.storage.places import run_folder
 from ralph.adapters.storage.session_spend import SessionSpend
+from ralph.adapters.storage.shift_consoles import keep_console
 from ralph.adapters.storage.shift_files import read_end, write_terms
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
@@ -53,6 +54,7 @@ async def do_shift(
             run_folder=run_folder,
             write_terms=write_terms,
             read_end=read_end,
+            keep_console=keep_console,
             figures=SessionSpend,
             program=program,
         )

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import subprocess
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -85,12 +85,15 @@ class Machine:
         *,
         pack: Pack = copy_state,
         unpack: Pack = copy_state,
+        repositories: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.runner = CountingRunner()
         self.home = folder / f"machine {name}"
         self.address = str(remote)
-        self.seats = GitSeats(self.home, worker=name, runner=self.runner, pack=pack, unpack=unpack)
+        self.seats = GitSeats(
+            self.home, worker=name, runner=self.runner, pack=pack, unpack=unpack, repositories=repositories
+        )
 
     def job(self, job_id: str = "j1", *, task: str = "", base: str = "") -> JobSpec:
         return JobSpec(id=job_id, repository=self.address, task=task, base=base, command=("run",))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ralph.domain.fleet.shift import ShiftEnd
 from ralph.engine.fleet.ports import BaseMoved, Fenced
-from ralph.errors import ServiceAway, ServiceRefused, WorkspaceBusy
+from ralph.errors import GitFailed, ServiceAway, ServiceRefused, UsageError, WorkspaceBusy
 
 from .machines import Machine, end_of, git, hook, run, task_of
 
@@ -73,7 +78,7 @@ def test_a_base_that_moved_meanwhile_is_not_overwritten(
     theirs = push_from(tmp_path / "first", remote, "theirs")
 
     with pytest.raises(BaseMoved):
-        run(seat.save(end_of(1)))
+        run(seat.save(end_of(1, merged=git(found.project, "rev-parse", "main"))))
 
     assert git(remote, "rev-parse", "main") == theirs
     run(seat.forget())
@@ -84,20 +89,118 @@ def test_a_base_that_moved_meanwhile_is_not_overwritten(
     assert (found.project / "a.txt").read_text() == "one\n"
     (found.project / "a.txt").write_text("merged")
     git(found.project, "commit", "-qam", "merged")
-    assert run(seat.save(end_of(1))).merged == git(remote, "rev-parse", "main")
+    merged = git(found.project, "rev-parse", "main")
+    assert run(seat.save(end_of(1, merged=merged))).merged == merged == git(remote, "rev-parse", "main")
 
 
-def test_a_base_is_never_rewritten(remote: Path, machines: tuple[Machine, Machine]) -> None:
+REWRITTEN = [
+    ("commit", "-q", "--amend", "-m", "another beginning"),
+    ("commit", "-q", "--allow-empty", "-m", "two", "-m", "steps"),
+]
+
+
+@pytest.mark.parametrize("words", REWRITTEN)
+def test_what_does_not_follow_from_the_base_as_it_was_given_is_not_pushed(
+    remote: Path, machines: tuple[Machine, Machine], words: tuple[str, ...]
+) -> None:
     one, _ = machines
     before = git(remote, "rev-parse", "main")
     seat, found = run(one.sit(task_of(one)))
     run(seat.catch_up())
-    git(found.project, "commit", "-q", "--amend", "-m", "another beginning")
+    git(found.project, *words)
+    git(found.project, "commit", "-q", "--allow-empty", "-m", "on top of it")
 
-    with pytest.raises(Exception, match="was rewritten"):
-        run(seat.save(end_of(1)))
+    with pytest.raises(GitFailed, match="does not follow from the base"):
+        run(seat.save(end_of(1, merged=git(found.project, "rev-parse", "main"))))
 
     assert git(remote, "rev-parse", "main") == before
+    assert not git(remote, "for-each-ref", "refs/heads/ralph/j1")
+
+
+@pytest.mark.parametrize("merged", ["x", "--all", "f" * 40])
+def test_a_merge_that_nobody_made_is_not_pushed(
+    remote: Path, machines: tuple[Machine, Machine], merged: str
+) -> None:
+    before = git(remote, "rev-parse", "main")
+    seat, _ = run(machines[0].sit(task_of(machines[0])))
+    run(seat.catch_up())
+    with pytest.raises(GitFailed):
+        run(seat.save(end_of(1, merged=merged)))
+    assert git(remote, "rev-parse", "main") == before
+
+
+def commit_evil(project: Path) -> None:
+    (project / "evil.txt").write_text("nobody has proven it")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "unproven")
+
+
+def move_branch_behind(project: Path) -> None:
+    made = git(project, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "unproven")
+    git(project, "update-ref", "refs/heads/main", made)
+
+
+def leave_branch(project: Path) -> None:
+    git(project, "checkout", "-q", "-b", "elsewhere")
+    commit_evil(project)
+
+
+@pytest.mark.parametrize("is_turn", [True, False])
+@pytest.mark.parametrize("move", [commit_evil, move_branch_behind, leave_branch])
+def test_a_base_that_something_else_moved_in_the_clone_is_put_back(
+    remote: Path, machines: tuple[Machine, Machine], move: Callable[[Path], None], is_turn: bool
+) -> None:
+    one, two = machines
+    before = git(remote, "rev-parse", "main")
+    seat, found = run(one.sit(task_of(one)))
+    if is_turn:
+        run(seat.catch_up())
+    move(found.project)
+
+    assert run(seat.save(end_of(1))).merged == ""
+
+    assert git(remote, "rev-parse", "main") == before
+    for machine in (one, two):
+        seat, found = run(machine.sit(task_of(machine)))
+        assert git(found.project, "symbolic-ref", "HEAD") == "refs/heads/main"
+        assert git(found.project, "rev-parse", "main") == before
+        assert git(found.project, "status", "--porcelain") == ""
+        run(seat.forget())
+
+
+def test_exactly_what_was_merged_is_pushed_whatever_was_put_on_top(
+    remote: Path, machines: tuple[Machine, Machine]
+) -> None:
+    one, two = machines
+    seat, found = run(one.sit(task_of(one)))
+    run(seat.catch_up())
+    git(found.project, "commit", "-q", "--allow-empty", "-m", "merged")
+    merged = git(found.project, "rev-parse", "main")
+    commit_evil(found.project)
+
+    assert run(seat.save(end_of(1, merged=merged))).merged == merged
+
+    assert git(remote, "rev-parse", "main") == merged
+    for machine in (one, two):
+        seat, found = run(machine.sit(task_of(machine)))
+        assert git(found.project, "rev-parse", "main") == merged
+        assert not (found.project / "evil.txt").exists()
+        run(seat.forget())
+
+
+def test_a_task_without_a_change_is_in_the_base(remote: Path, machines: tuple[Machine, Machine]) -> None:
+    one, two = machines
+    before = git(remote, "rev-parse", "main")
+    seat, _ = run(one.sit(task_of(one)))
+    run(seat.catch_up())
+
+    assert run(seat.save(end_of(1, merged=before))).merged == before
+
+    assert git(remote, "rev-parse", "main") == before
+    seat, found = run(two.sit(task_of(two)))
+    assert found.end is not None
+    assert found.end.merged == before
+    assert run(seat.save(end_of(2))).merged == before, "for good"
 
 
 def test_a_base_moves_only_when_it_is_the_jobs_turn(remote: Path, machines: tuple[Machine, Machine]) -> None:
@@ -108,6 +211,29 @@ def test_a_base_moves_only_when_it_is_the_jobs_turn(remote: Path, machines: tupl
 
     assert run(seat.save(end_of(1))).merged == ""
     assert git(remote, "rev-parse", "main") == before
+
+
+@pytest.mark.parametrize("is_warm", [True, False])
+def test_the_record_of_another_submission_is_not_continued(
+    remote: Path, machines: tuple[Machine, Machine], is_warm: bool
+) -> None:
+    one, two = machines
+    other = replace(one.job(), submission="first", submitted_at=1_700_000_000.0)
+    run(run(one.sit(other))[0].save(ShiftEnd(turn=1, run_id="r", outcome="completed", exit_code=0)))
+    machine = one if is_warm else two
+    job = replace(machine.job(), submission="second")
+
+    with pytest.raises(UsageError, match=r"another job j1, submitted on 2023-11-14 at 22:13 UTC") as refused:
+        run(machine.sit(job))
+
+    assert "--name" in refused.value.hint
+    command = refused.value.hint.split("`")[1]
+    subprocess.run(shlex.split(command), check=True, timeout=60)  # as it says
+    seat, found = run(machine.sit(job))
+    assert found.end is None
+    run(seat.save(end_of(1)))
+    seat, found = run(machine.sit(job))
+    assert found.end is not None, "its own it continues"
 
 
 def test_what_a_person_pushes_to_the_branch_is_kept(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.storage.portable import pack, unpack
+from ralph.errors import GitFailed
 
 from .machines import Machine, end_of, git, make_remote, run, task_of
 
@@ -119,7 +120,7 @@ def test_the_same_machine_continues_where_it_was(machines: tuple[Machine, Machin
     assert (found.project / "new").read_text() == "not committed"
 
 
-def test_a_lost_shift_leaves_nothing_but_ignored_files(machines: tuple[Machine, Machine]) -> None:
+def test_a_lost_shift_leaves_nothing(machines: tuple[Machine, Machine]) -> None:
     one, _ = machines
     seat, found = run(one.sit())
     here = found.project
@@ -142,7 +143,7 @@ def test_a_lost_shift_leaves_nothing_but_ignored_files(machines: tuple[Machine, 
 
     assert (here / "a.txt").read_text() == "one\n"
     assert not (here / "lost").exists()
-    assert (here / "cache" / "warm").exists()
+    assert not (here / "cache").exists()
     assert (here / ".ralph" / "record").read_text() == "1"
     assert [path.name for path in (here / ".ralph").iterdir()] == ["record"]
     assert git(here, "worktree", "list").count("\n") == 0
@@ -245,8 +246,66 @@ def test_a_merged_task_moves_the_base(
     (here / "merged").write_text("merged")
     git(here, "add", "-A")
     git(here, "commit", "-qm", "merged")
-    saved = run(seat.save(end_of(2)))
+    saved = run(seat.save(end_of(2, merged=git(here, "rev-parse", "HEAD"))))
     assert saved.merged == git(here, "rev-parse", "HEAD") == git(remote, "rev-parse", "main")
+    seat, _ = run(one.sit(task_of(one)))
+    assert run(seat.save(end_of(3))).merged == saved.merged, "it is for good"
+
+
+def make_branches(project: Path, number: int) -> None:
+    tip = git(project, "rev-parse", "HEAD")
+    lines = "".join(f"create refs/heads/a{one} {tip}\n" for one in range(number))
+    subprocess.run(
+        ["git", "update-ref", "--stdin"], input=lines.encode(), cwd=project, check=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_many_branches_do_not_push_out_the_work(
+    remote: Path, machines: tuple[Machine, Machine], is_packed: bool
+) -> None:
+    one, two = machines
+    seat, found = run(one.sit())
+    git(found.project, "branch", "zz-earlier")
+    run(seat.save(end_of(1)))
+    seat, found = run(one.sit())
+    git(found.project, "commit", "-q", "--allow-empty", "-m", "precious")
+    make_branches(found.project, 1_001)
+    if is_packed:
+        git(found.project, "pack-refs", "--all")
+
+    tip = git(found.project, "rev-parse", "HEAD")
+    assert run(seat.save(end_of(2))).commit == tip == git(remote, "rev-parse", "ralph/j1")
+
+    _, found = run(two.sit())
+    assert git(found.project, "rev-parse", "ralph/j1") == tip
+    assert git(found.project, "rev-parse", "--verify", "zz-earlier")
+
+
+def test_more_branches_than_can_be_read_are_refused_loudly(
+    machines: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ralph.adapters.seats.heads.MOST_BYTES", 2_000)
+    seat, found = run(machines[0].sit())
+    make_branches(found.project, 100)
+    git(found.project, "pack-refs", "--all")
+    with pytest.raises(GitFailed, match="too many branches"):
+        run(seat.save(end_of(1)))
+
+
+def test_a_branch_whose_name_cannot_travel_has_its_commit_there(
+    machines: tuple[Machine, Machine],
+) -> None:
+    one, two = machines
+    seat, found = run(one.sit())
+    git(found.project, "checkout", "-q", "-b", os.fsdecode(b"odd-\xff"))
+    git(found.project, "commit", "-q", "--allow-empty", "-m", "precious")
+    tip = git(found.project, "rev-parse", "HEAD")
+
+    assert run(seat.save(end_of(1))).commit == tip
+
+    _, found = run(two.sit())
+    assert git(found.project, "rev-parse", "HEAD") == tip
 
 
 def test_a_repository_with_long_ids(tmp_path: Path) -> None:
@@ -307,7 +366,7 @@ def test_what_no_record_needs_is_dropped_from_time_to_time(
 
     assert sorted(path.name for path in (found.project / ".ralph").iterdir()) == list("12345")
     assert git(found.project, "status", "--porcelain").count("??") == 5
-    git(one.seat().folder / "store", "fsck", "--strict")
+    git(one.home / "jobs" / "j1" / "store", "fsck", "--strict")
 
 
 def test_a_real_record_travels(tmp_path: Path, remote: Path) -> None:

@@ -38,8 +38,22 @@ def test_a_merge_needs_its_turn() -> None:
     assert over.value.handover.want is Want.MERGE
 
 
+def test_a_shift_that_merges_has_no_session() -> None:
+    with pytest.raises(ShiftOver) as over:
+        shift(sessions=5, may_merge=True).begin_session()
+    assert over.value.handover == Handover(Want.SESSION)
+
+
+def test_what_was_merged_is_known() -> None:
+    short = shift(may_merge=True)
+    assert short.merged == ""
+    short.note_merge("c" * 40)
+    assert short.merged == "c" * 40
+
+
 def test_most_shifts_do_not_end() -> None:
     for _ in range(3):
         ENDLESS.begin_session()
     ENDLESS.begin_wait(1e9, "")
     ENDLESS.begin_merge()
+    ENDLESS.note_merge("c" * 40)

@@ -69,6 +69,18 @@ def find_forge(
     return kind.open(address.host, owner, name, around, is_named=bool(setting))
 
 
+def is_same_repository(setting: str, address: str) -> bool:
+    """Whether HOST/OWNER/NAME is what the address of a remote means. The host of one for ssh may be a name that only the
+    user's configuration knows."""
+    wanted, found = _read_setting(setting), read_address(address)
+    is_web = "://" in address and not _is_ssh(address)
+    return (
+        bool(found.host)
+        and wanted.path.lower() == found.path.lower()
+        and (not is_web or wanted.host == found.host)
+    )
+
+
 def _read_setting(setting: str) -> RemoteAddress:
     host, _, path = setting.strip().partition("/")
     return read_address(f"https://{host}/{path}")

@@ -17,15 +17,18 @@ from ralph.adapters.files import make_private_folder, write_private
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.shift_console import ShiftConsole
 from ralph.adapters.processes.watcher import Watcher
+from ralph.domain.fleet.commands import refusal_of_command, refusal_of_flags
+from ralph.domain.fleet.exits import CANNOT_RUN, INTERRUPTED
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
+from ralph.domain.fleet.shift_variable import SHIFT
 from ralph.domain.fleet.terms import ShiftTerms
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.trust.demand import VARIABLE as TRUST
 from ralph.engine.fleet.ports import Stopping
 from ralph.engine.ports import Command, Exit, Running
+from ralph.errors import UsageError
 
 RALPH = (sys.executable, "-P", "-m", "ralph")  # -P: no `ralph` of the project
-SHIFT = "RALPH_SHIFT"
 FOLDER = "shift"
 """Beside the job's clone: its order, its end, and its task if it has one."""
 BEAT_SECONDS = 1.0
@@ -35,18 +38,18 @@ LAST_SECONDS = 20.0
 """That a ralph gets which was told to stop at once: it has its agent to end."""
 SAID_LINES, SAID_CHARS = 10, 1_500
 WIDE = "160"
-CANNOT_RUN, INTERRUPTED = 4, 130
 
 _OURS = ("TEMPORAL_", "RALPH_FLEET_KEY")
 """What opens the fleet is not for agents, nor for checks."""
-_OUTER = frozenset(
-    f"RALPH_{name}"
-    for name in (
-        "ATTEMPT", "ITERATION", "MAX_ITERATIONS", "PARENT_RUN_ID", "PROJECT_ID", "ROLE", "RUN_ID", "SANDBOX", "SHIFT",
-        "SPAWN_ID", "TASK_ID", "TRUST",
-    )
-)  # fmt: skip
+_OUTER = frozenset((
+    SHIFT, TRUST, "RALPH_ATTEMPT", "RALPH_ITERATION", "RALPH_MAX_ITERATIONS", "RALPH_PARENT_RUN_ID", "RALPH_PROJECT_ID",
+    "RALPH_ROLE", "RALPH_RUN_ID", "RALPH_SANDBOX", "RALPH_SPAWN_ID", "RALPH_TASK_ID",
+))  # fmt: skip
 """Of a run whose agent started this worker."""
+
+
+class KeepConsole(Protocol):
+    def __call__(self, run_folder: Path, turn: int, lines: Sequence[str], *, top: Path) -> None: ...
 
 
 class Figures(Protocol):
@@ -62,7 +65,7 @@ class Figures(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShiftRunner:
     """``sandbox``: what this machine's owner demands at least. ``state_folder``: its name in a project. ``read_end``: None if
-    the shift's folder has none."""
+    the shift's folder has none. ``keep_console``: as a file of the run's folder."""
 
     watcher: Watcher
     environment: Mapping[str, str]
@@ -71,6 +74,7 @@ class ShiftRunner:
     run_folder: Callable[[Path, str], Path]
     write_terms: Callable[[Path, ShiftTerms], None]
     read_end: Callable[[Path], ShiftEnd | None]
+    keep_console: KeepConsole
     figures: Callable[[Path], Figures]
     program: Sequence[str] = RALPH
 
@@ -83,7 +87,9 @@ class ShiftRunner:
         beat: Callable[[Beat], None],
         stopping: Stopping,
     ) -> ShiftEnd:
-        """One without outcome and want has not happened: ``exit_code``, ``reason`` and ``hint`` say why."""
+        """One without outcome and want has not happened: ``exit_code``, ``reason`` and ``hint`` say why. Raises UsageError for
+        what no job may be."""
+        words = words_of(order, run_id)
         folder = project.parent / FOLDER
         make_private_folder(folder)
         if order.job.is_task and not run_id:
@@ -97,16 +103,15 @@ class ShiftRunner:
         figures = self.figures(project / self.state_folder)
         try:
             async with _beating(lambda: beat(_beat_of(order, console, figures))):
-                exited = await self._ralph(
-                    words_of(order, run_id), project, console, {SHIFT: str(folder)}, stopping
-                )
+                exited = await self._ralph(words, project, console, {SHIFT: str(folder)}, stopping)
         finally:
             figures.close()
         end = self.read_end(folder)
         if end is None:
             return _without_end(exited, console)
         if end.run_id:
-            console.keep(self.run_folder(project / self.state_folder, end.run_id), order.turn, top=project)
+            runs = self.run_folder(project / self.state_folder, end.run_id)
+            self.keep_console(runs, order.turn, console.kept(), top=project)
         return end
 
     async def _add_task(self, order: ShiftOrder, project: Path, folder: Path) -> ShiftEnd | None:
@@ -149,15 +154,18 @@ class ShiftRunner:
 
 
 def words_of(order: ShiftOrder, run_id: str) -> tuple[str, ...]:
-    """What to type for this shift."""
+    """What to type for this shift. No word that comes from elsewhere can be an option, but those of a command that jobs may
+    be. Raises UsageError for any other."""
     job = order.job
+    refusal = refusal_of_flags(job.command) if job.is_task else refusal_of_command(job.command)
+    if refusal is not None:
+        message = f"this is no job: {refusal.message}"
+        raise UsageError(message, hint=refusal.hint)
     if run_id:
-        return ("resume", run_id)
-    return (
-        ("work", str(_entry(job.task).get("id", "")), "--max-parallel", "1", *job.command)
-        if job.is_task
-        else job.command
-    )
+        return ("resume", "--", run_id)
+    if not job.is_task:
+        return job.command
+    return ("work", "--max-parallel", "1", *job.command, "--", _id_of(job.task))
 
 
 def terms_of(order: ShiftOrder, *, continues: bool, sandbox: str) -> ShiftTerms:
@@ -170,6 +178,7 @@ def terms_of(order: ShiftOrder, *, continues: bool, sandbox: str) -> ShiftTerms:
         lost_tokens=order.lost_tokens,
         notes=order.notes,
         sandbox=sandbox,
+        repository=order.job.repository,
     )
 
 
@@ -239,8 +248,20 @@ def _without_end(exited: Exit, console: ShiftConsole) -> ShiftEnd:
     )
 
 
+def _id_of(task: str) -> str:
+    """Raises UsageError if it has none: then all tasks would be worked on."""
+    found = _entry(task).get("id")
+    if not isinstance(found, str) or not found:
+        message = "this is no job: its task has no id"
+        raise UsageError(message, hint="submit it again, from a file of tasks")
+    return found
+
+
 def _entry(task: str) -> dict[str, object]:
-    found = json.loads(task)
+    try:
+        found = json.loads(task)
+    except (ValueError, RecursionError):
+        found = None
     inner = found.get("task") if isinstance(found, dict) else None
     if isinstance(inner, dict):
         found = inner

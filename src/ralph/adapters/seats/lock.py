@@ -9,7 +9,7 @@ import weakref
 from pathlib import Path
 from time import monotonic
 
-from ralph.adapters.files import open_own
+from ralph.adapters.files import make_private_folder, open_own
 from ralph.errors import WorkspaceBusy
 
 STEP = 0.05
@@ -33,13 +33,31 @@ def try_lock(file: Path) -> Lock | None:
     except BlockingIOError:
         lock.release()
         return None
+    if not _is_at(file, descriptor):  # its folder was removed meanwhile: the next one locks another file
+        lock.release()
+        return None
     return lock
+
+
+def _is_at(file: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(file, follow_symlinks=False), os.fstat(descriptor))  # noqa: PTH116
+    except FileNotFoundError:
+        return False
+
+
+def _try_anywhere(file: Path) -> Lock | None:
+    make_private_folder(file.parent)
+    try:
+        return try_lock(file)
+    except FileNotFoundError:  # it is being removed
+        return None
 
 
 async def take_lock(file: Path, *, seconds: float, what: str) -> Lock:
     """Raises WorkspaceBusy if another has it for longer."""
     end = monotonic() + seconds
-    while (lock := try_lock(file)) is None:
+    while (lock := _try_anywhere(file)) is None:
         if monotonic() > end:
             message = f"{what} is in use by another process on this machine"
             raise WorkspaceBusy(message, hint=f"its lock is {file}")

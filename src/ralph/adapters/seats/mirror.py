@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,11 +12,13 @@ from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_private_folder
 from ralph.adapters.git import Git
 from ralph.adapters.seats.directories import make_directory
-from ralph.adapters.seats.lock import take_lock
+from ralph.adapters.seats.lock import take_lock, try_lock
 from ralph.adapters.seats.remote import SECONDS, Remote, unattended
 from ralph.engine.ports import ProcessRunner
 
 MOST_PACKS = 50
+UNUSED_SECONDS = 30 * 86_400.0
+"""After which a mirror is removed: it is made again if it is needed."""
 
 
 class Mirror:
@@ -45,6 +49,7 @@ class Mirror:
         make_private_folder(self.folder.parent)
         lock = await take_lock(self._lock, seconds=SECONDS, what=f"the mirror of {self.remote.name}")
         try:
+            os.utime(self._lock)  # when it was used last
             if not (self.folder / "HEAD").exists():
                 make_directory(self.folder, like=commit)
             if not await self._git.commit_of(commit):
@@ -63,6 +68,23 @@ class Mirror:
         packs = [name for name in beneath.list_names(self.objects / "pack") if name.endswith(".pack")]
         if len(packs) > MOST_PACKS:
             await self._git.run("repack", "-a", "-d", "-k", "-q")
+
+
+def sweep_mirrors(home: Path, used: Collection[Path], *, now: float) -> None:
+    """Remove those that nobody has used for long. ``used``: folders of objects that seats look into. Raises OSError."""
+    try:
+        names = beneath.list_names(home)
+    except FileNotFoundError:
+        return
+    for folder in (home / name for name in names if name.endswith(".git")):
+        lock = None if folder / "objects" in used else try_lock(file := folder.with_suffix(".lock"))
+        if lock is None:
+            continue
+        try:
+            if now - file.stat().st_mtime > UNUSED_SECONDS:
+                trees.remove_tree(folder)
+        finally:
+            lock.release()
 
 
 def _copy_all(folder: Path, copy: Path) -> None:

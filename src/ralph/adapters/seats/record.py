@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from ralph.domain.fleet.earlier_job import refusal_of_earlier
 from ralph.domain.fleet.job import JobSpec
+from ralph.domain.fleet.job_names import refusal_of_name
 from ralph.domain.fleet.shift import ShiftEnd
 from ralph.engine.fleet.ports import OtherVersion
 from ralph.errors import ServiceRefused, UsageError
@@ -20,7 +22,6 @@ MOST_REFS = 1_000
 CARRIED = ("refs/heads/", "refs/ralph/", "refs/stash", "refs/notes/")
 """Refs of the clone that travel. Tags and what the remote had come with the clone."""
 _ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})")
-_JOB = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _ODD = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$")
 
 
@@ -38,9 +39,12 @@ class WorktreeRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
-    """``holder``: the worker that may push. ``tip``: of the job's branch on the remote. ``end``: of the newest shift."""
+    """``holder``: the worker that may push. ``tip``: of the job's branch on the remote. ``end``: of the newest shift.
+    ``submission`` and ``submitted_at``: of the job that it belongs to."""
 
     format: int = FORMAT
+    submission: str = ""
+    submitted_at: float = 0.0
     turn: int = 0
     holder: str = ""
     base: str = ""
@@ -48,6 +52,17 @@ class JobRecord:
     refs: dict[str, str]
     worktrees: tuple[WorktreeRecord, ...] = ()
     end: ShiftEnd | None = None
+
+    @classmethod
+    def of(cls, job: JobSpec, base: str) -> JobRecord:
+        """Of a job that nobody has worked on."""
+        return cls(submission=job.submission, submitted_at=job.submitted_at, base=base, refs={})
+
+    @property
+    def tips(self) -> frozenset[str]:
+        """All commits that it names."""
+        heads = (id_ for one in self.worktrees for id_ in (one.head, *one.merging))
+        return frozenset((*self.refs.values(), *heads))
 
 
 def encode_record(record: JobRecord) -> bytes:
@@ -74,6 +89,13 @@ def decode_record(data: bytes, job: JobSpec) -> JobRecord:
     return record
 
 
+def require_own_record(record: JobRecord, job: JobSpec, *, has_branch: bool) -> None:
+    """Raises UsageError if another job of this name has left it."""
+    if record.submission != job.submission:
+        refusal = refusal_of_earlier(job, submitted_at=record.submitted_at, has_branch=has_branch)
+        raise UsageError(refusal.message, hint=refusal.hint)
+
+
 def damaged(job: JobSpec, why: str) -> ServiceRefused:
     message = f"the record of job {job.id} ({job.record}) is damaged: {why}"
     return ServiceRefused(message, hint="delete that ref on the remote and submit the job again")
@@ -81,9 +103,8 @@ def damaged(job: JobSpec, why: str) -> ServiceRefused:
 
 def require_job_id(job: JobSpec) -> None:
     """Raises UsageError for an id that no folder or branch can have."""
-    if not _JOB.fullmatch(job.id) or not is_ref(job.record):
-        message = f"{job.id!r} cannot be the name of a job"
-        raise UsageError(message, hint="use letters, digits, -, _ and single dots")
+    if refusal := refusal_of_name(job.id):
+        raise UsageError(refusal.message, hint=refusal.hint)
 
 
 def is_ref(name: str) -> bool:

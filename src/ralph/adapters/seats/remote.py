@@ -11,7 +11,7 @@ from ralph.adapters.git_folders import entries, included, user_configs
 from ralph.adapters.git_remotes import require_reached, said_of
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.trust.pushed_to import is_option, without_login
-from ralph.errors import ServiceAway, ServiceRefused, UsageError
+from ralph.errors import GitFailed, ServiceAway, ServiceRefused, UsageError
 
 SECONDS = 1800.0
 FETCH = ("fetch", "--quiet", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance")
@@ -26,6 +26,7 @@ _OTHERS = "atomic push fail"
 """Of refs that were not moved because another could not be."""
 _THEIRS = "remote:"
 MOST_LINES = 5
+_FULL = ("no space left on device", "disk quota exceeded")
 
 
 def unattended(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -55,6 +56,17 @@ class NotMoved(Exception):
         self.now = now
 
 
+def require_room(ran: Ran, whose: str) -> None:
+    """Raises GitFailed if the disk here is full, ServiceAway if that of ``whose`` is: neither is a refusal."""
+    lines = [line for line in ran.err.lower().splitlines() if any(word in line for word in _FULL)]
+    if any(not line.startswith(_THEIRS) for line in lines):
+        message = "the disk of this worker is full"
+        raise GitFailed(message, hint="make room there, in `fleet.home`")
+    if lines:
+        message = f"the disk of {whose} is full"
+        raise ServiceAway(message)
+
+
 class Remote:
     """``git``: of the directory that talks to it."""
 
@@ -74,7 +86,7 @@ class Remote:
         """The commits of those refs that are there. Of ``HEAD``, also the branch it means, as ``HEAD:``."""
         ran = await self._git.run("ls-remote", "--symref", "--", self._address, *refs, is_remote=True)
         if not ran.ok:
-            require_reached(ran)
+            self._require_answer(ran)
             message = f"the repository {self.name} cannot be read: {said_of(ran)}"
             raise ServiceRefused(
                 message, hint="is the address right, and may this worker's user read it? try `git ls-remote`"
@@ -92,9 +104,13 @@ class Remote:
         arguments = (*FETCH, *options, "--", self._address, *refspecs)
         ran = await self._git.run(*arguments, is_remote=True)
         if not ran.ok:
-            require_reached(ran)
+            self._require_answer(ran)
             message = f"{self.name} cannot be fetched from: {said_of(ran)}"
             raise ServiceRefused(message, hint="try `git fetch` by hand")
+
+    def _require_answer(self, ran: Ran) -> None:
+        require_room(ran, self.name)
+        require_reached(ran)
 
     async def push(self, moves: Sequence[Move]) -> None:
         """All or nothing. Raises NotMoved if somebody else moved one of them, ServiceRefused if the remote will not."""
@@ -113,6 +129,7 @@ class Remote:
             return
         if any(now.get(move.ref, "") != move.old for move in moves):
             raise NotMoved(now)
+        require_room(ran, self.name)
         if not refused:
             require_reached(ran)
         if refused and all(any(word in line.lower() for word in _AT_ONCE) for line in refused):

@@ -39,7 +39,7 @@ from ralph.adapters.storage.portable_files import (
 from ralph.adapters.storage.portable_rows import TABLES, choose_rows, files_of, read_rows
 from ralph.adapters.storage.request_marks import MOST_BYTES, REQUEST, read_request
 from ralph.domain.text.masking import mask_all
-from ralph.errors import StoreError
+from ralph.errors import DamagedRecord, StoreError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -150,7 +150,7 @@ def read_manifest(folder: Path) -> Manifest:
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         message = "this is no record that ralph has packed: its manifest is missing or damaged"
-        raise StoreError(message, hint="`ralph export RUN` writes one") from None
+        raise DamagedRecord(message, hint="`ralph export RUN` writes one") from None
     made_as, version, schema, runs = known
     if made_as > FORMAT or schema > len(MIGRATIONS):
         message = f"the record was written by a newer ralph ({version}); this is {_version()}"

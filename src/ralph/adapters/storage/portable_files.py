@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.storage.places import RUNS
-from ralph.errors import StoreError
+from ralph.errors import DamagedRecord
 
 Parts = tuple[str, ...]
 """The way to a file, from the state folder or from the packed one."""
@@ -41,9 +41,9 @@ LOGS = ("*.ndjson", "*.log")
 _NUMBER = re.compile(r"_(\d{1,9})")
 
 
-def damaged(what: str, way: Parts = ()) -> StoreError:
+def damaged(what: str, way: Parts = ()) -> DamagedRecord:
     place = f" at {'/'.join(way)[:200]!r}" if way else ""
-    return StoreError(f"the record is damaged{place}: {what}", hint=AGAIN)
+    return DamagedRecord(f"the record is damaged{place}: {what}", hint=AGAIN)
 
 
 def is_portable(way: Parts) -> bool:

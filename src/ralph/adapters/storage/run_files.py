@@ -28,7 +28,8 @@ class RunRequest:
     """What a run was started with.
 
     ``arguments`` are the profile's own; ``flags`` are (key path, value, name of the flag); ``settings`` are those in
-    effect at the time. ``by_program``: a program started it and may have replaced any part of the run.
+    effect at the time. ``by_program``: a program started it and may have replaced any part of the run. ``project_files``: the
+    project's files of settings, of a run that keeps them through many processes; None: each reads them again.
     """
 
     profile: str
@@ -37,6 +38,7 @@ class RunRequest:
     flags: Sequence[tuple[Sequence[str], object, str]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     by_program: bool = False
+    project_files: Mapping[str, bytes] | None = None
 
 
 def save_request(folder: Path, request: RunRequest) -> None:
@@ -51,6 +53,9 @@ def save_request(folder: Path, request: RunRequest) -> None:
         "settings": request.settings,
         "byProgram": request.by_program,
     }
+    if request.project_files is not None:
+        files = request.project_files.items()
+        content["projectFiles"] = {name: data.decode(errors="surrogateescape") for name, data in files}
     text = json.dumps(with_mark(content, folder), indent=1) + "\n"
     beneath.write_atomic(folder / REQUEST, text, _state_of(folder))
 
@@ -84,13 +89,20 @@ def load_request(folder: Path) -> RunRequest:
             flags=[(tuple(map(str, path)), value, str(origin)) for path, value, origin in content["flags"]],
             settings=dict(content["settings"]),
             by_program=content.get("byProgram") is True,
+            project_files=_project_files(content.get("projectFiles")),
         )
     except FileNotFoundError:
         message = f"{path} is missing, so how the run was started is unknown"
         raise StoreError(message, hint=NEW_RUN) from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         message = f"{path} cannot be read: {error}"
         raise StoreError(message, hint=NEW_RUN) from error
+
+
+def _project_files(kept: Any) -> dict[str, bytes] | None:
+    if kept is None:
+        return None
+    return {str(name): str(text).encode(errors="surrogateescape") for name, text in kept.items()}
 
 
 def keep_prompt(file: Path, shown: str) -> None:

@@ -18,8 +18,6 @@ from ralph.domain.fleet.shift import ShiftEnd
 from ralph.domain.fleet.terms import ShiftTerms
 from ralph.errors import StoreError
 
-VARIABLE = "RALPH_SHIFT"
-"""The folder of the two files, in the environment of the ralph that does the shift."""
 ORDER = "order.json"
 END = "end.json"
 MOST_BYTES = 4_000_000

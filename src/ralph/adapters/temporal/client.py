@@ -22,27 +22,34 @@ from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReus
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
+from ralph.adapters.temporal import names
+from ralph.adapters.temporal.codec import KEY, KEY_FILE
 from ralph.adapters.temporal.executions import decode_field, memo_of, view_of
 from ralph.adapters.temporal.problems import asked, is_missing
 from ralph.adapters.temporal.schedules import add_schedule, list_schedules, remove_schedule
-from ralph.domain.fleet import names
 from ralph.domain.fleet.job import JobSpec
+from ralph.domain.fleet.job_size import refusal_of_size
 from ralph.domain.fleet.ledger_rules import LedgerState
 from ralph.domain.fleet.progress import JobProgress
+from ralph.domain.fleet.queues import label_queue
 from ralph.domain.fleet.shift import Beat
-from ralph.domain.fleet.steps import LONGEST_NOTE, again
+from ralph.domain.fleet.steps import again, is_merged, refusal_of_note
 from ralph.domain.fleet.views import FleetLimits, JobView, ScheduleView, WorkerView
-from ralph.domain.loop.decision import Outcome
 from ralph.domain.text.safe_text import clean_line
-from ralph.errors import ServiceAway, UsageError
+from ralph.errors import ServiceAway, ServiceRefused, UsageError
 
-LARGEST_JOB = 100_000
-"""Bytes of what was asked for: each shift is told all of it, and the server keeps every telling."""
 PAGE = 200
 LONGEST_SETTING = 10.0
 """Seconds until a worker must have taken a limit that was set."""
 KNOWN = 1_000
 """Jobs that are looked through for a name like the one that is not there."""
+
+LOOKED_AT = 20
+"""Of the newest open jobs, so many are asked whether the workers have the key that is set here."""
+FIRST_EVENTS = 50
+"""In which a workflow that any worker can read has been taken by one."""
+UNREAD = "stopped by somebody who does not have its key"
+_SET_KEY = f"set {KEY} or {KEY_FILE} as it is on the machines of the fleet"
 
 _JOBS = f"WorkflowType = '{names.JOB}' AND WorkflowId STARTS_WITH '{names.workflow_id('')}'"
 _OPEN = f"{_JOBS} AND CloseTime IS NULL"
@@ -61,21 +68,20 @@ class TemporalFleet:
 
     async def submit(self, job: JobSpec) -> bool:
         await self._check_key()
-        await self._check_size(job)
+        _check_size(job)
         return await self._start(job, JobProgress(), reuse=WorkflowIDReusePolicy.REJECT_DUPLICATE)
 
     async def retry(self, job_id: str) -> None:
         """It begins where it ended: what it did is on the remote, and its server knows how far it was."""
-        view = await self.job(job_id)
+        view = await self._readable(job_id)
         if view.is_open:
-            msg = f"the job {job_id!r} has not ended"
+            msg = f"job {job_id} has not ended"
             raise UsageError(msg, hint=f"`ralph fleet show {job_id}` says what it does")
-        if view.progress.last.outcome == Outcome.COMPLETED:
-            msg = f"the job {job_id!r} is completed"
-            raise UsageError(msg, hint="submit it under another name to run it again")
-        spec = await self._spec_of(job_id)
+        if is_merged(view.spec, view.progress):
+            raise _has_ended(view)
+        spec = await self.spec(job_id)
         if not await self._start(spec, again(view.progress), reuse=WorkflowIDReusePolicy.ALLOW_DUPLICATE):
-            msg = f"somebody else has continued the job {job_id!r} a moment ago"
+            msg = f"somebody else has continued job {job_id} a moment ago"
             raise UsageError(msg)
 
     async def jobs(self, *, limit: int = PAGE, only_open: bool = False) -> Sequence[JobView]:
@@ -97,6 +103,15 @@ class TemporalFleet:
         reason = await self._reason_of(found)
         return replace(view, problem=f"{view.problem}: {reason}" if reason else view.problem)
 
+    async def spec(self, job_id: str) -> JobSpec:
+        """As it was submitted; the memo has it shortened."""
+        async with asked(self._client):
+            first = await anext(self._handle(job_id).fetch_history_events(page_size=1))
+        payloads = first.workflow_execution_started_event_attributes.input.payloads
+        found = await decode_field(self._client.data_converter, {"": payloads[0]}, "", JobSpec)
+        assert found is not None
+        return replace(found, id=job_id)
+
     async def beat(self, job_id: str) -> Beat | None:
         found = await self._describe(job_id)
         for activity in found.raw_description.pending_activities:
@@ -108,26 +123,33 @@ class TemporalFleet:
     # --- words to a job ------------------------------------------------------------------------------------
 
     async def steer(self, job_id: str, text: str) -> None:
-        if len(text.encode(errors="replace")) > LONGEST_NOTE:
-            msg = f"a note is at most {LONGEST_NOTE:,} bytes long"
-            raise UsageError(msg, hint="put the rest into a file of the repository, and name it")
+        view = await self._readable(job_id)
+        if view.is_open and (refusal := refusal_of_note(view.progress, text)):
+            raise UsageError(refusal, hint="put the rest into a file of the repository, and name it")
         await self._signal(job_id, names.STEER, text)
 
     async def pause(self, job_id: str) -> None:
+        await self._readable(job_id)
         await self._signal(job_id, names.PAUSE)
 
     async def unpause(self, job_id: str) -> None:
+        await self._readable(job_id)
         await self._signal(job_id, names.UNPAUSE)
 
     async def stop(self, job_id: str, *, now: bool = False) -> None:
+        found = await self._describe(job_id)
+        view = await view_of(found)
         # The server takes a cancellation of what has ended, and does nothing.
-        if (await self._describe(job_id)).close_time is not None:
-            raise _has_ended(job_id)
-        if now:
+        if not view.is_open:
+            raise _has_ended(view)
+        # What no worker can read never hears that it was cancelled.
+        is_lost = bool(view.sealed) and (now or not await _has_begun(self._client, found))
+        if now and not is_lost:
             await self._signal(job_id, names.STOP_NOW)
         async with asked(self._client):
             try:
-                await self._handle(job_id).cancel()
+                handle = self._handle(job_id)
+                await (handle.terminate(reason=UNREAD) if is_lost else handle.cancel())
             except RPCError as problem:
                 await self._refuse(job_id, problem)
 
@@ -135,7 +157,7 @@ class TemporalFleet:
 
     async def schedule(self, schedule_id: str, job: JobSpec, *, cron: str) -> None:
         await self._check_key()
-        await self._check_size(job)
+        _check_size(job)
         await add_schedule(self._client, schedule_id, job, cron)
 
     async def schedules(self) -> Sequence[ScheduleView]:
@@ -149,7 +171,7 @@ class TemporalFleet:
     async def workers(self, labels: Sequence[str] = ()) -> Sequence[WorkerView]:
         """The server forgets one that has not asked for five minutes, because it is full. All of them, full or not, ask for
         the steps of workflows."""
-        asking = await self._pollers(names.label_queue(labels), TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
+        asking = await self._pollers(label_queue(labels), TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
         if not labels:
             asking += await self._pollers(names.WORKFLOW_QUEUE, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW)
         seen = {
@@ -227,8 +249,14 @@ class TemporalFleet:
         """A job that has ended and one that never was are the same to the server."""
         if not is_missing(problem):
             raise problem
-        await self._describe(job_id)
-        raise _has_ended(job_id)
+        raise _has_ended(await view_of(await self._describe(job_id)))
+
+    async def _readable(self, job_id: str) -> JobView:
+        """A word to a job is encrypted like the job itself, or its workers could not read it. Raises ServiceRefused."""
+        view = await view_of(await self._describe(job_id))
+        if view.sealed:
+            raise _sealed(view)
+        return view
 
     async def _describe(self, job_id: str) -> WorkflowExecutionDescription:
         async with asked(self._client):
@@ -242,21 +270,8 @@ class TemporalFleet:
     async def _unknown(self, job_id: str) -> UsageError:
         known = [view.spec.id for view in await self.jobs(limit=KNOWN)]
         close = get_close_matches(job_id, known, n=3)
-        hint = (
-            f"did you mean {' or '.join(close)}?"
-            if close
-            else "`ralph fleet status --all` shows what is there"
-        )
-        return UsageError(f"there is no job {job_id!r}: it never was, or was deleted", hint=hint)
-
-    async def _spec_of(self, job_id: str) -> JobSpec:
-        """As it was submitted; the memo has it shortened."""
-        async with asked(self._client):
-            first = await anext(self._handle(job_id).fetch_history_events(page_size=1))
-        payloads = first.workflow_execution_started_event_attributes.input.payloads
-        found = await decode_field(self._client.data_converter, {"": payloads[0]}, "", JobSpec)
-        assert found is not None
-        return replace(found, id=job_id)
+        hint = f"did you mean {' or '.join(close)}?" if close else "`ralph fleet status --all` lists all jobs"
+        return UsageError(f"there is no job {job_id!r}", hint=hint)
 
     async def _reason_of(self, found: WorkflowExecution) -> str:
         """What the server says of a workflow that did not end by itself; nothing, if it is being deleted."""
@@ -276,19 +291,42 @@ class TemporalFleet:
             await check_key(self._client)
         self._has_key = True
 
-    async def _check_size(self, job: JobSpec) -> None:
-        (payload,) = await self._client.data_converter.encode([job])
-        if (size := payload.ByteSize()) > LARGEST_JOB:
-            msg = f"the job {job.id!r} is too large for the server: {size:,} bytes, at most {LARGEST_JOB:,}"
-            raise UsageError(msg, hint="put a long prompt into a file of the repository: `run -f PROMPT.md`")
+
+def _check_size(job: JobSpec) -> None:
+    if refusal := refusal_of_size(job):
+        raise UsageError(refusal.message, hint=refusal.hint)
 
 
 async def check_key(client: Client) -> None:
-    """Raises Sealed if the newest open job cannot be read here: a job that we submit could not be read by whoever does that one,
-    and a worker without the key would only fail what it is given."""
-    for found in await _find(client, _OPEN, 1):
-        fields = found.raw_info.memo.fields
-        await decode_field(found.data_converter, fields, names.SPEC, JobSpec)
+    """Raises ServiceRefused if the workers have another key: what the newest open job that one of them has taken was written
+    with says so. A job that no worker can read is nobody's measure."""
+    for found in await _find(client, _OPEN, LOOKED_AT):
+        view = await view_of(found)
+        if not view.sealed:
+            return
+        if await _has_begun(client, found):
+            hint = f"{_SET_KEY}: the workers could not read what is sent without it"
+            msg = f"the fleet has another key: its job {view.spec.id} is {view.sealed}"
+            raise ServiceRefused(msg, hint=hint)
+
+
+async def _has_begun(client: Client, found: WorkflowExecution) -> bool:
+    """Whether a worker could read it."""
+    done = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
+    handle = client.get_workflow_handle(found.id, run_id=found.run_id)
+    async with asked(client):
+        try:
+            seen = 0
+            async for event in handle.fetch_history_events(page_size=FIRST_EVENTS, skip_archival=True):
+                seen += 1
+                if event.event_type == done:
+                    return True
+                if seen >= FIRST_EVENTS:
+                    break
+        except RPCError as problem:
+            if not is_missing(problem):
+                raise
+    return False
 
 
 async def _find(client: Client, query: str, limit: int) -> list[WorkflowExecution]:
@@ -298,8 +336,16 @@ async def _find(client: Client, query: str, limit: int) -> list[WorkflowExecutio
     return sorted(found, key=lambda each: each.start_time, reverse=True)
 
 
-def _has_ended(job_id: str) -> UsageError:
-    return UsageError(f"the job {job_id!r} has ended", hint=f"to continue it: `ralph fleet retry {job_id}`")
+def _has_ended(job: JobView) -> UsageError:
+    if is_merged(job.spec, job.progress):
+        msg = f"job {job.spec.id} is completed"
+        return UsageError(msg, hint="to do it again, submit it under another --name")
+    msg = f"job {job.spec.id} has ended"
+    return UsageError(msg, hint=f"to continue it: `ralph fleet retry {job.spec.id}`")
+
+
+def _sealed(job: JobView) -> ServiceRefused:
+    return ServiceRefused(f"job {job.spec.id} cannot be read here: it is {job.sealed}", hint=_SET_KEY)
 
 
 def _words_of(event: HistoryEvent) -> str:

@@ -8,7 +8,8 @@ from temporalio import activity
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
-from ralph.domain.fleet import names, steps
+from ralph.adapters.temporal import names
+from ralph.domain.fleet import steps
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.merge_line import MergeLine
 from ralph.domain.fleet.progress import JobProgress

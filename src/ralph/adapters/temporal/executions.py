@@ -11,8 +11,8 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from temporalio.converter import DataConverter
 
 from ralph.adapters.temporal.codec import Sealed
+from ralph.adapters.temporal.names import PROGRESS, SPEC, job_of
 from ralph.domain.fleet.job import JobSpec
-from ralph.domain.fleet.names import PROGRESS, SPEC, job_of
 from ralph.domain.fleet.progress import JobProgress, Phase
 from ralph.domain.fleet.views import JobView
 
@@ -37,14 +37,13 @@ async def view_of(found: WorkflowExecution) -> JobView:
     """What cannot be read is shown as such: a list is not refused for one job that was encrypted with another key."""
     is_open = found.close_time is None
     problem = "" if is_open else _ENDINGS.get(found.status or WorkflowExecutionStatus.COMPLETED, "")
-    spec, progress = JobSpec(id="", repository=""), JobProgress()
+    spec, progress, sealed = JobSpec(id="", repository=""), JobProgress(), ""
     memo = found.raw_info.memo.fields
     try:
         spec = await decode_field(found.data_converter, memo, SPEC, JobSpec) or spec
         progress = await decode_field(found.data_converter, memo, PROGRESS, JobProgress) or progress
-    except Sealed as sealed:
-        problem = sealed.message
-        progress = JobProgress(phase=Phase.WAITING if is_open else Phase.ENDED, reason=problem)
+    except Sealed as error:
+        sealed = error.message
     if not is_open and progress.phase is not Phase.ENDED:
         progress = replace(progress, phase=Phase.ENDED, reason=problem)
     # A schedule's jobs were submitted when it fired, not when it was made; one that is long is continued as another workflow.
@@ -56,6 +55,7 @@ async def view_of(found: WorkflowExecution) -> JobView:
         started_at=spec.submitted_at if was_submitted else found.start_time.timestamp(),
         ended_at=None if found.close_time is None else found.close_time.timestamp(),
         problem=problem,
+        sealed=sealed,
     )
 
 

@@ -13,14 +13,22 @@ from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.common import Priority, RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutType
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    FailureError,
+    TimeoutType,
+    is_cancelled_exception,
+)
 from temporalio.exceptions import TimeoutError as ServerTimeout
 
 with workflow.unsafe.imports_passed_through():
-    from ralph.domain.fleet import names, steps
+    from ralph.adapters.temporal import names
+    from ralph.adapters.temporal.details import read_beat, read_fault
+    from ralph.domain.fleet import steps
     from ralph.domain.fleet.job import JobSpec
-    from ralph.domain.fleet.progress import JobProgress, Phase
-    from ralph.domain.fleet.shift import Beat, ShiftEnd
+    from ralph.domain.fleet.progress import JobProgress, MergeTurn, Phase
+    from ralph.domain.fleet.shift import Beat, ShiftEnd, sane
 
 LONG = timedelta(days=365)
 """A session may take as long as it likes; whether it is alive is what heartbeats say."""
@@ -40,20 +48,25 @@ class RalphJob:
         self._spec = spec
         self._progress = steps.begin(spec, progress, workflow.time())
         self._shown: JobProgress | None = None
-        self._is_stopping = False
-        self._is_in_line = progress.may_merge
 
     @workflow.run
     async def run(self, spec: JobSpec, progress: JobProgress) -> JobProgress:
         while not isinstance(step := self._next_step(), steps.Finish):
-            if is_history_long() and not self._is_stopping:
-                workflow.continue_as_new(args=[self._spec, self._progress])
+            if steps.leaves_line(self._progress, step):
+                await self._leave_line()
+                continue  # something may have happened meanwhile
+            if is_history_long() and not self._progress.is_stopping:
+                # What was shown is shown meanwhile.
+                workflow.continue_as_new(args=[self._spec, self._progress], memo=workflow.memo())
             self._progress = steps.entered(self._progress, step, workflow.time())
             self._show()
             try:
                 await self._do(step)
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, ActivityError) as error:
+                if not is_cancelled_exception(error):
+                    raise
                 self._begin_stop()
+        if steps.leaves_line(self._progress, step):
             await self._leave_line()
         self._show()
         await self._tell_others()
@@ -64,6 +77,7 @@ class RalphJob:
     @workflow.signal(name=names.STEER)
     def steer(self, text: str) -> None:
         self._progress = steps.steered(self._progress, text)
+        self._show()
 
     @workflow.signal(name=names.PAUSE)
     def pause(self) -> None:
@@ -88,7 +102,8 @@ class RalphJob:
     @workflow.signal(name=names.MERGE_TURN)
     def merge_turn(self) -> None:
         # A turn that comes after the job has left the line is given back by what was sent when it left.
-        self._progress = replace(self._progress, may_merge=self._is_in_line)
+        if self._progress.merge_turn is MergeTurn.ASKED:
+            self._progress = replace(self._progress, merge_turn=MergeTurn.HERE)
 
     @workflow.signal(name=names.BEGUN)
     def begun(self, worker: str) -> None:
@@ -100,7 +115,7 @@ class RalphJob:
 
     def _next_step(self) -> steps.Step:
         now = workflow.time()
-        if self._is_stopping and self._progress.phase is not Phase.ENDED:
+        if self._progress.is_stopping and self._progress.phase is not Phase.ENDED:
             self._progress = steps.after_stop(self._progress, now)
         return steps.next_step(self._spec, self._progress, now)
 
@@ -128,27 +143,31 @@ class RalphJob:
             task_queue=step.queue,
             schedule_to_start_timeout=patience,
             start_to_close_timeout=LONG,
-            heartbeat_timeout=timedelta(seconds=self._spec.heartbeat),
+            heartbeat_timeout=timedelta(seconds=steps.heartbeat_of(self._spec)),
             # What a lost one means is for the rules to say.
             retry_policy=RetryPolicy(maximum_attempts=1),
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             priority=Priority(priority_key=self._spec.priority),
         )
         try:
-            await workflow.wait_condition(shift.done)
+            await workflow.wait_condition(lambda: shift.done() or steps.withdraws_order(self._progress))
+            if not shift.done():
+                # One that has begun meanwhile goes on: its worker sees that nobody said stop.
+                shift.cancel()
+                await workflow.wait_condition(shift.done)
         except asyncio.CancelledError:
             self._begin_stop()
+            self._show()
             shift.cancel()
             await workflow.wait_condition(shift.done)
         now = workflow.time()
         try:
-            self._progress = steps.after_shift(self._progress, shift.result(), now)
-        except ActivityError as error:
-            self._progress = self._after_error(error.cause, now)
+            self._progress = steps.after_shift(self._progress, sane(shift.result()), now)
         except asyncio.CancelledError:
-            # It was stopped before a worker had begun it.
-            if not self._is_stopping:
-                raise
+            pass  # no worker had begun it
+        except ActivityError as error:
+            if not is_cancelled_exception(error):
+                self._progress = self._after_error(error.cause, now)
 
     def _after_error(self, cause: BaseException | None, now: float) -> JobProgress:
         if isinstance(cause, ServerTimeout) and cause.type is TimeoutType.SCHEDULE_TO_START:
@@ -156,11 +175,9 @@ class RalphJob:
         if isinstance(cause, ApplicationError):
             kind, message = cause.type or "error", cause.message
             return steps.after_fault(
-                self._progress, steps.read_fault(cause.details, kind=kind, message=message), now
+                self._progress, read_fault(cause.details, kind=kind, message=message), now
             )
-        if self._is_stopping:
-            return self._progress
-        beat = steps.read_beat(cause.last_heartbeat_details) if isinstance(cause, ServerTimeout) else Beat()
+        beat = read_beat(cause.last_heartbeat_details) if isinstance(cause, ServerTimeout) else Beat()
         workflow.metric_meter().create_counter("ralph_lost_shifts").add(1)
         return steps.after_loss(self._progress, beat, now)
 
@@ -180,7 +197,6 @@ class RalphJob:
             await _wait(lambda: self._progress.unmet != unmet, LOOK_EVERY)
 
     async def _await_turn(self) -> None:
-        self._is_in_line = True
         await workflow.execute_activity(
             names.ASK_FOR_TURN,
             args=[names.merge_queue_id(self._spec), self._spec.id],
@@ -191,10 +207,7 @@ class RalphJob:
         await _wait(lambda: self._progress.may_merge or self._progress.is_paused, LOOK_EVERY)
 
     async def _leave_line(self) -> None:
-        waits = isinstance(self._next_step(), steps.AwaitTurn)
-        if not self._is_in_line or self._progress.may_merge or waits:
-            return
-        self._is_in_line = False
+        self._progress = replace(self._progress, merge_turn=MergeTurn.NONE)
         await self._signal(names.merge_queue_id(self._spec), names.LEFT, self._spec.id)
 
     async def _tell_others(self) -> None:
@@ -217,9 +230,9 @@ class RalphJob:
 
     def _begin_stop(self) -> None:
         """There is one stop; whatever else cancels is this process, which lets go of the workflow."""
-        if self._is_stopping or workflow.cancellation_reason() is None:
+        if self._progress.is_stopping or workflow.cancellation_reason() is None:
             raise asyncio.CancelledError
-        self._is_stopping = True
+        self._progress = replace(self._progress, is_stopping=True)
 
     def _show(self) -> None:
         """Where it stands, for everyone who lists jobs."""

@@ -7,7 +7,8 @@ from temporalio import workflow
 from ralph.adapters.temporal.job_workflow import is_history_long
 
 with workflow.unsafe.imports_passed_through():
-    from ralph.domain.fleet import ledger_rules, names
+    from ralph.adapters.temporal import names
+    from ralph.domain.fleet import ledger_rules
     from ralph.domain.fleet.ledger_rules import EnterReply, EnterRequest, LeaveRequest, LedgerState
     from ralph.domain.fleet.views import FleetLimits
 
@@ -21,7 +22,7 @@ class RalphLedger:
     @workflow.run
     async def run(self, state: LedgerState) -> None:
         await workflow.wait_condition(lambda: is_history_long() and workflow.all_handlers_finished())
-        workflow.continue_as_new(self._state)
+        workflow.continue_as_new(self._state, memo=workflow.memo())
 
     @workflow.update(name=names.ENTER)
     def enter(self, request: EnterRequest) -> EnterReply:

@@ -10,7 +10,7 @@ from temporalio.exceptions import FailureError
 from ralph.adapters.temporal.job_workflow import is_history_long
 
 with workflow.unsafe.imports_passed_through():
-    from ralph.domain.fleet import names
+    from ralph.adapters.temporal import names
     from ralph.domain.fleet.merge_line import MergeLine
     from ralph.domain.fleet.steps import JobStanding
 

@@ -28,10 +28,10 @@ class Places:
         """For a job that nobody expects."""
         return not self.is_closed and now >= self._rests_until and self._used(now) < self._slots
 
-    def take(self, job: str, now: float) -> bool:
-        """False: there is none for this job."""
+    def take(self, job: str, now: float, *, in_any_case: bool = False) -> bool:
+        """False: there is none for this job. ``in_any_case``: others wait for it, and it has no session."""
         kept = self._kept.pop(job, 0.0) > now
-        if self.is_closed or not (kept or self._used(now) < self._slots):
+        if self.is_closed or not (kept or in_any_case or self._used(now) < self._slots):
             return False
         self._taken.add(job)
         return True

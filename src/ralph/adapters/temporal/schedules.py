@@ -20,10 +20,12 @@ from temporalio.service import RPCError
 
 from ralph.adapters.temporal.codec import Sealed
 from ralph.adapters.temporal.executions import decode_field, memo_of
+from ralph.adapters.temporal.names import JOB, SPEC, WORKFLOW_QUEUE, fired_name, workflow_id
 from ralph.adapters.temporal.problems import asked, is_missing
 from ralph.domain.fleet.job import JobSpec
-from ralph.domain.fleet.names import FLEET, JOB, SPEC, WORKFLOW_QUEUE, workflow_id
+from ralph.domain.fleet.job_names import LONGEST, refusal_of_name
 from ralph.domain.fleet.progress import JobProgress
+from ralph.domain.fleet.queues import FLEET
 from ralph.domain.fleet.views import ScheduleView
 from ralph.errors import UsageError
 
@@ -35,6 +37,11 @@ _CATCH_UP = timedelta(days=1)
 
 async def add_schedule(client: Client, schedule_id: str, job: JobSpec, cron: str) -> None:
     """Each firing is a job of its own, called after the time. If the one before has not ended, it is skipped."""
+    refusal = refusal_of_name(fired_name(schedule_id))
+    if refusal is not None:
+        longest = len(schedule_id) - len(fired_name(schedule_id)) + LONGEST
+        msg = f"the name of a schedule is at most {longest} characters long: its jobs are called after the time, too"
+        raise UsageError(msg if len(schedule_id) > longest else refusal.message, hint=refusal.hint)
     fired = replace(job, id="")
     memo = memo_of(fired, JobProgress())
     action = ScheduleActionStartWorkflow(

@@ -13,11 +13,12 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.service import RPCError
 
+from ralph.adapters.temporal import names
 from ralph.adapters.temporal.meters import Meters
 from ralph.adapters.temporal.places import Places
-from ralph.domain.fleet import names, steps
+from ralph.domain.fleet import steps
 from ralph.domain.fleet.progress import JobProgress
-from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
+from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder, sane
 from ralph.domain.fleet.steps import Fault
 from ralph.domain.loop.handover import Want
 from ralph.engine.fleet.ports import RunShift
@@ -59,8 +60,9 @@ class Session:
             self._now.set()
 
     def is_of(self, order: ShiftOrder) -> bool:
-        """A shift that has failed, or has done nothing, is begun again."""
-        if (self.order.job, self.order.turn) != (order.job, order.turn):
+        """A shift that has failed, or has done nothing, is begun again; so is one of a job that was retried since."""
+        mine, asked = self.order, order
+        if (mine.job, mine.turn, mine.retry) != (asked.job, asked.turn, asked.retry):
             return False
         if not self.task.done():
             return not self.task.cancelling()
@@ -103,6 +105,8 @@ class Shifts:
         session = await self._join_or_begin(order)
         if session is None:
             return ShiftEnd(turn=order.turn, worker=self._worker, busy=True)
+        if order.tells:
+            self._run_errand(self._say_begun())
         session.watchers += 1
         try:
             await self._watch(session)
@@ -119,14 +123,15 @@ class Shifts:
 
     async def _join_or_begin(self, order: ShiftOrder) -> Session | None:
         job = order.job.id
-        found = self._sessions.get(job)
-        if found is not None and found.is_of(order):
-            return found
-        if found is not None and not found.task.done():
+        while found := self._sessions.get(job):
+            if found.is_of(order):
+                return found
+            if found.task.done():
+                break
             # It was replaced elsewhere in the meantime: what it does cannot be pushed.
             found.task.cancel()
             await asyncio.wait({found.task})
-        if not self._places.take(job, time.monotonic()):
+        if not self._places.take(job, time.monotonic(), in_any_case=order.may_merge):
             return None
         session = Session(order, self._worker)
         session.task = asyncio.create_task(self._run(session))
@@ -134,8 +139,6 @@ class Shifts:
         self._sessions[job] = session
         self._forget_old()
         self._on_change()
-        if activity.info().task_queue != names.worker_queue(self._worker):
-            self._run_errand(self._say_begun())
         return session
 
     async def _run(self, session: Session) -> ShiftEnd:
@@ -146,13 +149,13 @@ class Shifts:
 
         self._meters.begin_shift()
         try:
-            end = await self._run_shift(session.order, beat, session)
+            end = sane(await self._run_shift(session.order, beat, session))
             comes_back = not end.outcome and end.want == Want.SESSION
             self._places.count(time.monotonic(), well=end.turn > session.order.turn)
             self._meters.count_end(session.order, session.beat, end)
             return end
         except RalphError as error:
-            if _fault(error).kind not in steps.KINDS:  # those are the job's own
+            if _fault(error).kind not in steps.JOBS_OWN:
                 self._places.count(time.monotonic(), well=False)
             raise
         finally:
@@ -162,31 +165,34 @@ class Shifts:
 
     async def _watch(self, session: Session) -> None:
         """Until the shift has ended, with a sign of life each second, whether or not the server hears it."""
+        is_cancelled = False
         while not session.task.done():
             activity.heartbeat(session.beat)
             try:
                 await asyncio.wait({session.task}, timeout=BEAT_EVERY)
-                if session.is_stopping and not session.is_now and not session.task.done():
-                    session.stop(now=await self._is_wanted_now(session.order))
+                if is_cancelled and not session.is_now and not session.task.done():
+                    await self._hear(session)
             except asyncio.CancelledError:
                 details = activity.cancellation_details()
                 if details is None or not details.cancel_requested:
                     self._run_errand(self._see_off(session))
                     raise
-                session.stop(now=False)
+                is_cancelled = True
 
     async def _see_off(self, session: Session) -> None:
         """For the server this order is gone, perhaps only because it was away itself: its next one may come here."""
-        await asyncio.wait({session.task}, timeout=steps.farewell_after(session.order.job.heartbeat))
+        await asyncio.wait({session.task}, timeout=steps.farewell_after(session.order.job))
         if not session.watchers:
             session.task.cancel()
 
-    async def _is_wanted_now(self, order: ShiftOrder) -> bool:
+    async def _hear(self, session: Session) -> None:
+        """A cancelled order was withdrawn before anybody had begun it, or somebody said stop: the job says which."""
+        job_id = session.order.job.id
         with contextlib.suppress(RPCError):
-            job = await self._client.get_workflow_handle(names.workflow_id(order.job.id)).describe()
+            job = await self._client.get_workflow_handle(names.workflow_id(job_id)).describe()
             progress = await job.memo_value(names.PROGRESS, default=None, type_hint=JobProgress)
-            return progress is not None and progress.stop_now
-        return False
+            if progress is not None and progress.is_stopping:
+                session.stop(now=progress.stop_now)
 
     async def _say_begun(self) -> None:
         info = activity.info()

@@ -25,6 +25,7 @@ from temporalio.worker import (
     WorkerTuner,
 )
 
+from ralph.adapters.temporal import names
 from ralph.adapters.temporal.errands import Errands
 from ralph.adapters.temporal.job_workflow import RalphJob
 from ralph.adapters.temporal.ledger_workflow import RalphLedger
@@ -32,7 +33,7 @@ from ralph.adapters.temporal.merge_workflow import RalphMergeQueue
 from ralph.adapters.temporal.meters import Meters
 from ralph.adapters.temporal.places import Places
 from ralph.adapters.temporal.shifts import BEAT_EVERY, Shifts
-from ralph.domain.fleet import names
+from ralph.domain.fleet.queues import FLEET, label_queues, worker_queue
 from ralph.engine.fleet.ports import RunShift
 
 WORKFLOWS = (RalphJob, RalphMergeQueue, RalphLedger)
@@ -75,7 +76,7 @@ async def run_worker(
         meters=Meters(runtime.metric_meter),
         on_change=openings.look,
     )
-    version = version or names.FLEET
+    version = version or FLEET
 
     def take_shifts(queue: str, slots: CustomSlotSupplier | FixedSizeSlotSupplier) -> Worker:
         unused = FixedSizeSlotSupplier(1)
@@ -100,8 +101,8 @@ async def run_worker(
         workers = [
             _take_workflows(client, name=name, version=version, threads=threads),
             # Its own queue: a shift that finds no place is told so at once, so that it can go elsewhere.
-            take_shifts(names.worker_queue(name), FixedSizeSlotSupplier(2 * slots + 2)),
-            *(take_shifts(queue, openings) for queue in names.label_queues(labels)),
+            take_shifts(worker_queue(name), FixedSizeSlotSupplier(2 * slots + 2)),
+            *(take_shifts(queue, openings) for queue in label_queues(labels)),
         ]
         running = [asyncio.create_task(worker.run()) for worker in workers]
         try:

@@ -6,11 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ralph.domain.fleet.progress import Phase
+from ralph.domain.fleet.progress import JobProgress, Phase
+from ralph.domain.fleet.steps import is_merged
 from ralph.domain.fleet.views import JobView
+from ralph.domain.loop.handover import Want
 from ralph.domain.text.figures import money
+from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import Tone, Wording
 
+_SHORT = 10
+"""Characters of a commit's name."""
 MANY_FAULTS = 3
 """Shifts in a row that failed on the machine's side, after which a person should look."""
 
@@ -22,6 +27,7 @@ class JobState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     PAUSING = "pausing"  #: the session under way ends first
+    STOPPING = "stopping"  #: likewise
     WAITING = "waiting"
     PAUSED = "paused"
     MERGING = "merging"
@@ -30,6 +36,7 @@ class JobState(StrEnum):
     EXHAUSTED = "exhausted"
     CANCELLED = "cancelled"
     FAILED = "failed"
+    UNREADABLE = "unreadable"  #: only machines with its key know
 
 
 _WORDINGS = {
@@ -37,6 +44,7 @@ _WORDINGS = {
     JobState.QUEUED: Wording("queued", Tone.QUIET),
     JobState.RUNNING: Wording("running", Tone.OPEN),
     JobState.PAUSING: Wording("pausing", Tone.WARNING),
+    JobState.STOPPING: Wording("stopping", Tone.WARNING),
     JobState.WAITING: Wording("waiting", Tone.OPEN),
     JobState.PAUSED: Wording("paused", Tone.WARNING),
     JobState.MERGING: Wording("merging", Tone.OPEN),
@@ -45,6 +53,7 @@ _WORDINGS = {
     JobState.EXHAUSTED: Wording("limit reached", Tone.WARNING),
     JobState.CANCELLED: Wording("cancelled", Tone.QUIET),
     JobState.FAILED: Wording("failed", Tone.BAD),
+    JobState.UNREADABLE: Wording("unreadable", Tone.QUIET),
 }
 _PHASES = {
     Phase.NEEDS: JobState.NEEDS,
@@ -63,6 +72,10 @@ _STOPPED = (JobState.PAUSED, JobState.EXHAUSTED, JobState.FAILED)
 
 def state_of(job: JobView) -> JobState:
     progress, last = job.progress, job.progress.last
+    if job.sealed:
+        return JobState.UNREADABLE
+    if job.is_open and progress.is_stopping:
+        return JobState.STOPPING
     if job.is_open:
         state = _PHASES.get(progress.phase, JobState.RUNNING)
         return JobState.PAUSING if state is JobState.RUNNING and progress.is_paused else state
@@ -78,19 +91,65 @@ def describe_job(job: JobView) -> Wording:
     return _WORDINGS[state_of(job)]
 
 
+def describe_next(word: str) -> str:
+    """What follows a shift, in words: an outcome of ``Outcome``, or one of ``Want``; empty: simply the next session."""
+    wants = {Want.SESSION: "", Want.WAIT: "waits", Want.MERGE: "wants to merge"}
+    states = {state.value: wording.words for state, wording in _WORDINGS.items()}
+    return wants[Want(word)] if word in tuple(Want) else states.get(word, word)
+
+
 def needs_person(job: JobView) -> bool:
-    """It is paused, stopped short of its end, or machine after machine fails with it."""
-    return state_of(job) in _STOPPED or (job.is_open and job.progress.faults >= MANY_FAULTS)
+    """It is paused, stopped short of its end, cannot begin by itself, or machine after machine fails with it."""
+    state = state_of(job)
+    is_stuck = job.progress.faults >= MANY_FAULTS or (state is JobState.NEEDS and bool(job.progress.stuck))
+    return state in _STOPPED or (job.is_open and is_stuck)
 
 
 def reason_of(job: JobView) -> str:
     """Why it is in its state, as far as that is known."""
-    progress = job.progress
-    if not job.is_open:
-        return job.problem or progress.last.reason or progress.reason
-    if progress.phase is Phase.NEEDS and progress.unmet:
-        return f"after {', '.join(progress.unmet)}"
-    return progress.reason
+    progress, last = job.progress, job.progress.last
+    if job.sealed:
+        return job.sealed
+    match state_of(job):
+        case JobState.MERGED:
+            return f"merged as {last.merged[:_SHORT]}"
+        case JobState.NEEDS:
+            return "; ".join(filter(None, (_needs_words(progress), progress.reason)))
+        case JobState.QUEUED:
+            return "; ".join(
+                filter(None, (progress.reason, f"waits for a worker{_labelled(job.spec.labels)}"))
+            )
+        case JobState.STOPPING:
+            return "at once" if progress.stop_now else "after the current step"
+        case JobState.PAUSING:
+            return progress.reason or "after the current session"
+        case _:
+            return progress.reason if job.is_open else job.problem or last.reason or progress.reason
+
+
+def _needs_words(progress: JobProgress) -> str:
+    """What a person can do something about first."""
+    stuck = progress.stuck
+    if not stuck:
+        return f"after {', '.join(progress.unmet)}" if progress.unmet else ""
+    are, them = ("is", "it") if len(stuck) == 1 else ("are", "them")
+    return f"{', '.join(stuck)} {are} over and not merged: retry {them}, or stop this job"
+
+
+def no_worker(labels: Sequence[str]) -> str:
+    """What to say if nobody is there who would take such jobs now."""
+    # One that is full is forgotten after a while, but for the work that needs no label.
+    how = f"{_labelled(labels)} has asked for jobs lately" if labels else " is running"
+    return f"no worker{how}; jobs wait for one (`ralph fleet worker`)"
+
+
+def _labelled(labels: Sequence[str]) -> str:
+    return f" with the label {' and '.join(map(clean_line, labels))}" if labels else ""
+
+
+def worker_of(job: JobView) -> str:
+    """Who has it, or had it last; nobody, if any worker may take it."""
+    return "" if state_of(job) is JobState.QUEUED else job.progress.worker
 
 
 def since_of(job: JobView) -> float:
@@ -144,10 +203,19 @@ DONE = {
 
 
 def possible_asks(job: JobView) -> tuple[JobAsk, ...]:
+    if job.sealed:
+        return (JobAsk.STOP, JobAsk.STOP_NOW) if job.is_open else ()
+    if job.is_open and job.progress.is_stopping:
+        return (JobAsk.STOP_NOW,)
     if job.is_open:
         turn = JobAsk.UNPAUSE if job.progress.is_paused else JobAsk.PAUSE
         return (turn, JobAsk.STEER, JobAsk.STOP, JobAsk.STOP_NOW)
-    return () if state_of(job) in (JobState.COMPLETED, JobState.MERGED) else (JobAsk.RETRY,)
+    return () if is_merged(job.spec, job.progress) else (JobAsk.RETRY,)
+
+
+def is_idle(job: JobView, asked: JobAsk) -> bool:
+    """It changes nothing, for that is how the job is."""
+    return asked is JobAsk.UNPAUSE and job.is_open and not job.progress.is_paused
 
 
 # --- all of them ---
@@ -168,6 +236,7 @@ _RANKS = {
         (
             JobState.RUNNING,
             JobState.PAUSING,
+            JobState.STOPPING,
             JobState.MERGING,
             JobState.WAITING,
             JobState.QUEUED,
@@ -182,7 +251,7 @@ def group_of(job: JobView) -> Group:
         return Group.PERSON
     if not job.is_open:
         return Group.ENDED
-    at_work = (JobState.RUNNING, JobState.PAUSING, JobState.MERGING)
+    at_work = (JobState.RUNNING, JobState.PAUSING, JobState.STOPPING, JobState.MERGING)
     return Group.RUNNING if state_of(job) in at_work else Group.WAITING
 
 

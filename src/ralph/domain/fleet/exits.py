@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from ralph.domain.fleet.views import JobView
 
 CANNOT_RUN = 4
-_OF_OUTCOME = {"completed": 0, "exhausted": 1, "failed": CANNOT_RUN, "waiting": 5, "cancelled": 130}
+INTERRUPTED = 130
+"""Of a run that was stopped."""
+_OF_OUTCOME = {"completed": 0, "exhausted": 1, "failed": CANNOT_RUN, "waiting": 5, "cancelled": INTERRUPTED}
 
 
 def exit_code_of(job: JobView) -> int:
     """Of one that has ended."""
     last = job.progress.last
-    if job.problem:
+    if job.problem or job.sealed:
         return CANNOT_RUN
-    return last.exit_code if last.exit_code is not None else _OF_OUTCOME.get(last.outcome, 130)
+    return last.exit_code if last.exit_code is not None else _OF_OUTCOME.get(last.outcome, INTERRUPTED)
 
 
 def common_exit_code(jobs: Sequence[JobView]) -> int:

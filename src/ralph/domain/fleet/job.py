@@ -18,7 +18,8 @@ class JobSpec:
 
     ``command``: ralph's own words, such as ``run -f PROMPT.md``; or ``task``, an entry of a task file as JSON, which is worked
     on and then merged into ``base``. ``needs``: jobs that must be merged first; ``feeds``: jobs that need this one.
-    ``agent``: the agent's name, for limits on its account; empty: whatever the worker's settings say.
+    ``agent``: the agent's name, for limits on its account; empty: whatever the worker's settings say. ``submission``: tells it
+    from other jobs that had the same name: its record on the remote is nobody else's.
     """
 
     id: str
@@ -35,6 +36,7 @@ class JobSpec:
     heartbeat: float = HEARTBEAT
     submitted_at: float = 0.0
     submitted_by: str = ""
+    submission: str = ""
     version: str = ""  # of the ralph that submitted it
     protocol: int = PROTOCOL
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from ralph.domain.fleet.address import Refusal
-from ralph.domain.fleet.names import MAX_LABELS
+from ralph.domain.fleet.queues import MAX_LABELS
+from ralph.domain.views.runs import LAST
 
 LONGEST = 120
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?")
@@ -21,6 +22,16 @@ def refusal_of_name(name: str) -> Refusal | None:
     if not _NAME.fullmatch(name) or ".." in name or name.endswith(".lock"):
         return Refusal(f"a job cannot be called {name!r}", hint)
     return None
+
+
+def jobs_meant(given: str, known: Sequence[str]) -> list[str]:
+    """``known``: the newest first. As with runs: a name, its beginning or its end, or the newest."""
+    if given in known:
+        return [given]
+    if given == LAST:
+        return list(known[:1])
+    begin = [name for name in known if name.startswith(given)]
+    return begin or [name for name in known if name.endswith(given)]
 
 
 def refusal_of_labels(labels: Sequence[str]) -> Refusal | None:

@@ -20,6 +20,15 @@ class Phase(StrEnum):
     ENDED = "ended"
 
 
+class MergeTurn(StrEnum):
+    """Where a job stands in the line of those that want to move its base."""
+
+    NONE = ""  #: not in the line
+    ASKED = "asked"
+    HERE = "here"  #: it may merge now, and nobody else
+    OVER = "over"  #: it has had it, and must say so
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobProgress:
     """``last``: how its newest shift ended. ``worker``: who had it last, and is preferred; empty: anyone."""
@@ -36,10 +45,18 @@ class JobProgress:
     lost_tokens: int = 0
     lost_shifts: int = 0  # over the whole job
     faults: int = 0  # shifts in a row that failed on the machine's side
+    losses: int = 0  # of these, as many as the job itself may have caused
     is_paused: bool = False
     resumes: bool = False
-    may_merge: bool = False
+    retries: int = 0  # how often a person wanted it to continue after its end
+    merge_turn: MergeTurn = MergeTurn.NONE
     unmet: tuple[str, ...] = ()  # jobs that it still waits for
+    stuck: tuple[str, ...] = ()  # of these, what has ended without being merged, or is not on the server
     notes: tuple[Steer, ...] = ()  # not in a prompt yet
     notes_given: int = 0
+    is_stopping: bool = False
     stop_now: bool = False
+
+    @property
+    def may_merge(self) -> bool:
+        return self.merge_turn is MergeTurn.HERE

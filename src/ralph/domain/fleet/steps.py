@@ -3,15 +3,16 @@ limit, no feedback; only machines that come and go, people who steer, and other 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
+from ralph.domain.fleet.bounds import between, first_of
+from ralph.domain.fleet.exits import INTERRUPTED
 from ralph.domain.fleet.job import JobSpec
-from ralph.domain.fleet.names import label_queue, worker_queue
-from ralph.domain.fleet.progress import JobProgress, Phase
-from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder, Steer
+from ralph.domain.fleet.progress import JobProgress, MergeTurn, Phase
+from ralph.domain.fleet.queues import label_queue, worker_queue
+from ralph.domain.fleet.shift import LONGEST_WAIT, MUCH, Beat, ShiftEnd, ShiftOrder, Steer
 from ralph.domain.loop.decision import STOPPED, Outcome
 from ralph.domain.loop.handover import Want
 
@@ -21,8 +22,11 @@ LONGEST_NOTE = 16_000
 """Bytes of one note."""
 LONGEST_NOTES = 32_000
 """Bytes of all notes that are not in a prompt yet: a job must stay small on the server."""
-MANY_BUGS = 5
-"""Shifts in a row that ended with an error nobody foresaw."""
+MANY_LOSSES = 8
+"""Shifts in a row that were lost, or failed on their machine: it is the job that does it, and each one may have cost money."""
+_SHORTEST_BEAT = 2.0
+"""Seconds: workers say each second that they are there."""
+_LONGEST_BEAT = 600.0
 _FIRST_DELAY = 5.0
 _LONGEST_DELAY = 300.0
 _CALM_LOSSES = 2
@@ -34,7 +38,11 @@ FENCED = "Fenced"
 SPENT = "FleetSpent"
 WORKER_LEFT = "WorkerLeft"
 """It ended in good order, in the middle of a session."""
-KINDS = _FATAL | {FENCED, SPENT}
+_PATIENT = frozenset({"ServiceAway", "OtherVersion", WORKER_LEFT})
+"""To wait is right: no session was begun in vain."""
+JOBS_OWN = _FATAL | {FENCED, SPENT}
+"""What such an error says is nothing about the machine."""
+KINDS = JOBS_OWN | _PATIENT
 """Errors that are told apart; of any other, only its words are looked at."""
 
 
@@ -86,18 +94,41 @@ def next_step(spec: JobSpec, progress: JobProgress, now: float) -> Step:
         return AwaitUnpause()
     if progress.until > now:
         return Sleep(progress.until - now)
+    if not progress.worker:
+        # One that wants to merge finds a worker first: nobody else could merge while it waits for one.
+        return DoShift(label_queue(spec.labels), None)
     if progress.last.want == Want.MERGE and not progress.may_merge:
         return AwaitTurn()
-    if not progress.worker:
-        return DoShift(label_queue(spec.labels), None)
     # After a loss the worker may be well and only the server was away: it may have the session still.
-    patience = max(STICKY_WAIT, spec.heartbeat / 2) if progress.faults else STICKY_WAIT
-    return DoShift(worker_queue(progress.worker), patience)
+    return DoShift(worker_queue(progress.worker), _long_wait(spec) if progress.faults else STICKY_WAIT)
 
 
-def farewell_after(heartbeat: float) -> float:
+def heartbeat_of(spec: JobSpec) -> float:
+    """Seconds without a sign of life until its worker counts as gone."""
+    return between(_SHORTEST_BEAT, spec.heartbeat, _LONGEST_BEAT)
+
+
+def farewell_after(spec: JobSpec) -> float:
     """Seconds that a worker keeps a session whose order is gone on the server: longer than the next order waits for it."""
-    return max(STICKY_WAIT, heartbeat / 2) + 10.0
+    return _long_wait(spec) + 10.0
+
+
+def _long_wait(spec: JobSpec) -> float:
+    return max(STICKY_WAIT, heartbeat_of(spec) / 2)
+
+
+def leaves_line(progress: JobProgress, step: Step) -> bool:
+    """Whether others may merge before this step begins. Nobody holds up the line for their own delay, and one turn is for one
+    shift."""
+    match progress.merge_turn:
+        case MergeTurn.NONE:
+            return False
+        case MergeTurn.ASKED:
+            return not isinstance(step, AwaitTurn)
+        case MergeTurn.HERE:
+            return not (isinstance(step, DoShift) and step.patience is not None)
+        case MergeTurn.OVER:
+            return True
 
 
 def entered(progress: JobProgress, step: Step, now: float) -> JobProgress:
@@ -105,7 +136,9 @@ def entered(progress: JobProgress, step: Step, now: float) -> JobProgress:
     if isinstance(step, Finish):
         return progress
     if isinstance(step, DoShift):
-        phase = Phase.MERGING if progress.may_merge else Phase.RUNNING if progress.worker else Phase.QUEUED
+        # After a loss nobody knows whether the worker is there: it says so if it is.
+        is_sure = progress.worker and not progress.faults
+        phase = Phase.MERGING if progress.may_merge else Phase.RUNNING if is_sure else Phase.QUEUED
         began = _in_phase(progress, phase, now)
         last = progress.last
         if last.want == Want.WAIT:
@@ -118,8 +151,13 @@ def entered(progress: JobProgress, step: Step, now: float) -> JobProgress:
         Sleep: Phase.WAITING,
         AwaitTurn: Phase.MERGING,
     }[type(step)]
-    # Nobody holds up the line for their own delay.
-    return replace(_in_phase(progress, phase, now), may_merge=False)
+    turn = MergeTurn.ASKED if isinstance(step, AwaitTurn) else progress.merge_turn
+    return replace(_in_phase(progress, phase, now), merge_turn=turn)
+
+
+def withdraws_order(progress: JobProgress) -> bool:
+    """A job that is paused while no worker has it begins nothing."""
+    return progress.is_paused and progress.phase is Phase.QUEUED and not progress.worker
 
 
 def order_of(spec: JobSpec, progress: JobProgress) -> ShiftOrder:
@@ -132,6 +170,8 @@ def order_of(spec: JobSpec, progress: JobProgress) -> ShiftOrder:
         lost_tokens=progress.lost_tokens,
         may_merge=progress.may_merge,
         resumes=progress.resumes,
+        retry=progress.retries,
+        tells=progress.phase is Phase.QUEUED,
         notes=progress.notes,
     )
 
@@ -168,6 +208,20 @@ class Fault:
     tokens: int = 0
 
 
+def sane_fault(fault: Fault) -> Fault:
+    """As a job can take it, whatever a worker says."""
+    return replace(
+        fault,
+        kind=first_of(fault.kind, 200),
+        message=first_of(fault.message, 2_000),
+        hint=first_of(fault.hint, 2_000),
+        exit_code=between(0, fault.exit_code, 255),
+        after=between(0.0, fault.after, LONGEST_WAIT),
+        cost=between(0.0, fault.cost, MUCH),
+        tokens=between(0, fault.tokens, MUCH),
+    )
+
+
 def begin(spec: JobSpec, progress: JobProgress, now: float) -> JobProgress:
     """At the start of its first workflow run. Nobody has looked at what it needs yet."""
     if progress.since:
@@ -186,14 +240,18 @@ def again(progress: JobProgress) -> JobProgress:
         reason="",
         last=last,
         faults=0,
+        losses=0,
         is_paused=False,
         resumes=progress.turn > 0,
-        may_merge=False,
+        retries=progress.retries + 1,
+        merge_turn=MergeTurn.NONE,
+        is_stopping=False,
         stop_now=False,
     )
 
 
 def after_shift(progress: JobProgress, end: ShiftEnd, now: float) -> JobProgress:
+    progress = _turn_over(progress)
     if end.busy:
         return replace(progress, worker="")
     if end.turn <= progress.turn:
@@ -208,8 +266,8 @@ def after_shift(progress: JobProgress, end: ShiftEnd, now: float) -> JobProgress
         lost_cost=0.0,
         lost_tokens=0,
         faults=0,
+        losses=0,
         resumes=False,
-        may_merge=progress.may_merge and end.want == Want.MERGE,
         notes=tuple(note for note in progress.notes if note.number > end.heard),
     )
     if end.outcome:
@@ -220,63 +278,91 @@ def after_shift(progress: JobProgress, end: ShiftEnd, now: float) -> JobProgress
 
 
 def _after_nothing(progress: JobProgress, end: ShiftEnd, now: float) -> JobProgress:
-    """It could not even begin: no place at the agent's account, for instance. The run's time stands still meanwhile."""
+    """It could not even begin: no place at the agent's account, for instance; or nothing of it was saved. The run's time stands
+    still meanwhile."""
     seconds = max(end.seconds, 1.0)
-    return replace(progress, worker=end.worker, until=now + seconds, reason=end.reason, may_merge=False)
+    return replace(
+        progress,
+        worker=end.worker,
+        until=now + seconds,
+        reason=end.reason,
+        lost_cost=progress.lost_cost + end.lost_cost,
+        lost_tokens=progress.lost_tokens + end.lost_tokens,
+    )
 
 
 def after_nobody(progress: JobProgress) -> JobProgress:
     """The worker that had it last did not ask for it in time."""
-    return replace(progress, worker="")
+    return replace(_turn_over(progress), worker="")
 
 
 def after_loss(progress: JobProgress, beat: Beat, now: float) -> JobProgress:
     """No sign of life any more. What the session had spent is spent, whoever continues."""
-    faults = progress.faults + 1
-    who = f" on {beat.worker or progress.worker}" if beat.worker or progress.worker else ""
-    return replace(
-        progress,
-        worker=beat.worker or progress.worker,
+    worker = beat.worker or progress.worker
+    where = f" on {worker}" if worker else ""
+    after = replace(
+        _turn_over(progress),
+        worker=worker,
         lost_cost=progress.lost_cost + beat.cost,
         lost_tokens=progress.lost_tokens + beat.tokens,
         lost_shifts=progress.lost_shifts + 1,
-        faults=faults,
-        until=now + _delay(faults - _CALM_LOSSES),
-        reason=f"the session{who} was lost",
+        faults=progress.faults + 1,
+        losses=progress.losses + 1,
+        reason=f"the session{where} was lost",
     )
+    if after.losses >= MANY_LOSSES:
+        why = f"its session was lost {after.losses} times in a row, the last time{where}"
+        return _ended(after, Outcome.FAILED, why, now, hint=_LOOK, exit_code=4)
+    return replace(after, until=now + _delay(after.faults - _CALM_LOSSES))
 
 
 def after_fault(progress: JobProgress, fault: Fault, now: float) -> JobProgress:
-    faults = progress.faults + 1
+    has_left, is_fenced = fault.kind == WORKER_LEFT, fault.kind == FENCED
     after = replace(
-        progress,
+        _turn_over(progress),
         worker="",
         lost_cost=progress.lost_cost + fault.cost,
         lost_tokens=progress.lost_tokens + fault.tokens,
-        faults=faults,
+        lost_shifts=progress.lost_shifts + has_left,
+        faults=progress.faults + (not has_left),
+        losses=progress.losses + (fault.kind not in _PATIENT),
         reason=fault.message,
     )
-    if fault.kind == WORKER_LEFT:
-        return replace(after, faults=progress.faults, lost_shifts=progress.lost_shifts + 1)
-    if fault.kind == FENCED:
-        return replace(after, until=now + _delay(faults - _CALM_LOSSES))
     if fault.kind == SPENT:
         return _ended(after, Outcome.EXHAUSTED, fault.message, now, hint=fault.hint, exit_code=1)
-    if fault.kind in _FATAL or (fault.exit_code == 3 and faults >= MANY_BUGS):
+    if fault.kind in _FATAL:
         return _ended(after, Outcome.FAILED, fault.message, now, hint=fault.hint, exit_code=fault.exit_code)
-    return replace(after, until=now + max(fault.after, _delay(faults)), may_merge=False)
+    if after.losses >= MANY_LOSSES:
+        why = f"no worker could do it, {after.losses} times in a row; the last time: {fault.message}"
+        hint, exit_code = fault.hint or _LOOK, fault.exit_code
+        return _ended(after, Outcome.FAILED, why, now, hint=hint, exit_code=exit_code)
+    if has_left:
+        return after
+    delay = _delay(after.faults - _CALM_LOSSES if is_fenced else after.faults)
+    return replace(after, until=now + max(fault.after, delay))
+
+
+_LOOK = "the consoles of the workers may say why; `ralph fleet retry` tries again"
+
+
+def _turn_over(progress: JobProgress) -> JobProgress:
+    """A turn to merge is for one shift, however that ends."""
+    return replace(progress, merge_turn=MergeTurn.OVER) if progress.may_merge else progress
 
 
 def after_stop(progress: JobProgress, now: float) -> JobProgress:
     """A person said stop while nothing ran."""
-    return _ended(progress, Outcome.CANCELLED, STOPPED, now, hint="", exit_code=130)
+    return _ended(progress, Outcome.CANCELLED, STOPPED, now, hint="", exit_code=INTERRUPTED)
 
 
 def after_needed(progress: JobProgress, job: str, *, is_merged: bool) -> JobProgress:
     """A job that this one needs has ended. One that was not merged may be retried: this one waits on."""
+    if job not in progress.unmet:
+        return progress
+    others = tuple(each for each in progress.stuck if each != job)
     if not is_merged:
-        return _needing(progress, {job: "has ended without being merged"})
-    return _needing(replace(progress, unmet=tuple(each for each in progress.unmet if each != job)), {})
+        return replace(progress, stuck=(*others, job))
+    return replace(progress, unmet=tuple(each for each in progress.unmet if each != job), stuck=others)
 
 
 class JobStanding(StrEnum):
@@ -291,12 +377,8 @@ class JobStanding(StrEnum):
 def after_look(progress: JobProgress, standings: Mapping[str, str]) -> JobProgress:
     """Somebody looked at the jobs that it needs."""
     unmet = tuple(job for job in progress.unmet if standings.get(job) != JobStanding.MERGED)
-    words = {
-        JobStanding.ENDED: "has ended without being merged",
-        JobStanding.GONE: "is not on the server",
-    }
-    problems = {job: words[JobStanding(standings[job])] for job in unmet if standings.get(job) in words}
-    return _needing(replace(progress, unmet=unmet), problems)
+    over = (JobStanding.ENDED, JobStanding.GONE)
+    return replace(progress, unmet=unmet, stuck=tuple(job for job in unmet if standings.get(job) in over))
 
 
 def is_merged(spec: JobSpec, progress: JobProgress) -> bool:
@@ -305,20 +387,35 @@ def is_merged(spec: JobSpec, progress: JobProgress) -> bool:
     return is_done and (bool(progress.last.merged) or not spec.is_task)
 
 
+def refusal_of_note(progress: JobProgress, text: str) -> str:
+    """Why it does not fit; empty: it does."""
+    size = _size(text)
+    if size > LONGEST_NOTE:
+        return f"a note is at most {LONGEST_NOTE:,} bytes long"
+    waiting = sum(_size(note.text) for note in progress.notes)
+    if waiting + size > LONGEST_NOTES:
+        return f"the notes that wait for the next prompt have {waiting:,} bytes already, of at most {LONGEST_NOTES:,}"
+    return ""
+
+
 def steered(progress: JobProgress, text: str) -> JobProgress:
+    """What was said first stays: whoever says too much is told so."""
+    if refusal := refusal_of_note(progress, text):
+        told = f"a note was refused: {refusal}"
+        return (
+            progress if told in progress.reason else replace(progress, reason=_joined(progress.reason, told))
+        )
     number = progress.notes_given + 1
-    kept = text.encode(errors="replace")[:LONGEST_NOTE].decode(errors="ignore")
-    notes = (*progress.notes, Steer(number=number, text=kept))
-    while sum(len(note.text.encode()) for note in notes) > LONGEST_NOTES:
-        notes = notes[1:]
-    return replace(progress, notes=notes, notes_given=number)
+    whole = text.encode(errors="replace").decode()
+    return replace(progress, notes=(*progress.notes, Steer(number=number, text=whole)), notes_given=number)
 
 
-def _needing(progress: JobProgress, problems: Mapping[str, str]) -> JobProgress:
-    if not progress.unmet:
-        return replace(progress, reason="")
-    words = [f"{job} {problem}: retry it, or stop this job" for job, problem in problems.items()]
-    return replace(progress, reason="; ".join(words) or f"waits for {', '.join(progress.unmet)}")
+def _size(text: str) -> int:
+    return len(text.encode(errors="replace"))
+
+
+def _joined(*words: str) -> str:
+    return "; ".join(filter(None, words))
 
 
 def _ended(
@@ -327,40 +424,9 @@ def _ended(
     last = replace(
         progress.last, outcome=outcome.value, want="", reason=reason, hint=hint, exit_code=exit_code
     )
-    return replace(
-        progress, phase=Phase.ENDED, since=now, until=0.0, reason=reason, last=last, may_merge=False
-    )
+    return replace(progress, phase=Phase.ENDED, since=now, until=0.0, reason=reason, last=last)
 
 
 def _delay(faults: int) -> float:
     """Seconds before another worker tries, growing with each time in a row."""
     return 0.0 if faults <= 0 else float(min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** min(faults - 1, 10)))
-
-
-# --- what comes back from the server without its type ------------------------------------------------------
-
-
-def read_beat(details: Sequence[Any]) -> Beat:
-    """The last sign of life of a worker that is gone, of which only what it had spent is of use."""
-    found = details[0] if details and isinstance(details[0], Mapping) else {}
-    return Beat(
-        worker=str(found.get("worker", "")),
-        turn=int(found.get("turn", 0)),
-        iteration=int(found.get("iteration", 0)),
-        cost=float(found.get("cost", 0.0)),
-        tokens=int(found.get("tokens", 0)),
-    )
-
-
-def read_fault(details: Sequence[Any], *, kind: str, message: str) -> Fault:
-    """``kind`` and ``message``: what is known of an error that nobody of ours has made."""
-    found = details[0] if details and isinstance(details[0], Mapping) else {}
-    return Fault(
-        kind=str(found.get("kind", kind)),
-        message=str(found.get("message", message)),
-        hint=str(found.get("hint", "")),
-        exit_code=int(found.get("exit_code", 3)),
-        after=float(found.get("after", 0.0)),
-        cost=float(found.get("cost", 0.0)),
-        tokens=int(found.get("tokens", 0)),
-    )

@@ -12,6 +12,7 @@ from ralph.domain.sandbox.kind import STRONGEST
 class ShiftTerms:
     """``continues``: it takes over a run that was handed over; False: its first shift, or a person wants one that had ended
     to continue. ``waited`` and ``lost_*``: as in ``ShiftOrder``. ``sandbox``: what this machine's owner demands at least.
+    ``repository``: the address of the job's.
     """
 
     sessions: int = 1
@@ -23,3 +24,4 @@ class ShiftTerms:
     lost_tokens: int = 0
     notes: tuple[Steer, ...] = ()
     sandbox: str = STRONGEST
+    repository: str = ""

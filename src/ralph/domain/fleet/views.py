@@ -10,7 +10,8 @@ from ralph.domain.fleet.progress import JobProgress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
-    """``is_open``: it has not ended. ``problem``: what the server says of a workflow that failed by itself."""
+    """``is_open``: it has not ended. ``problem``: what the server says of a workflow that failed by itself. ``sealed``: why
+    nothing of it can be read here; empty: it can."""
 
     spec: JobSpec
     progress: JobProgress
@@ -18,6 +19,7 @@ class JobView:
     started_at: float = 0.0
     ended_at: float | None = None
     problem: str = ""
+    sealed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

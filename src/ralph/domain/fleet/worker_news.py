@@ -68,6 +68,24 @@ class ServerBack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamesakeSeen:
+    """The server knows a worker of this name, which asked for work so many seconds ago: perhaps this one, before a restart."""
+
+    worker: str
+    seconds: float
+    kind: str = field(default="namesake_seen", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobUnreadable:
+    """It waits for a worker with its key."""
+
+    job: str
+    reason: str
+    kind: str = field(default="job_unreadable", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClonesRemoved:
     """Of jobs that have ended."""
 
@@ -91,6 +109,8 @@ WorkerNews = (
     | ShiftLost
     | ServerLost
     | ServerBack
+    | NamesakeSeen
+    | JobUnreadable
     | ClonesRemoved
     | WorkerLeaving
 )

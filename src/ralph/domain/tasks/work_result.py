@@ -106,8 +106,12 @@ WORDS = {
 }
 
 
-def reason_of(results: Sequence[TaskResult], *, left: Sequence[TaskResult] = ()) -> str:
-    """``left``: what nobody began."""
+def reason_of(
+    results: Sequence[TaskResult], *, left: Sequence[TaskResult] = (), is_single: bool = False
+) -> str:
+    """``left``: what nobody began. ``is_single``: one task was asked for, so what became of it is what became of the whole."""
+    if is_single and len(results) == 1 and results[0].is_begun and not left:
+        return "stopped by the user" if results[0].is_stopped else results[0].reason
     if not results and len(left) == 1:
         return f"{left[0].task} {left[0].reason}" if left[0].reason.startswith("waits") else left[0].reason
     counts = Counter(result.word for result in results)

@@ -100,14 +100,14 @@ class ShiftProcess(Protocol):
 
 
 class Ledger(Protocol):
-    """What all jobs share: places at an agent's account, and money."""
+    """What all jobs share: places at an agent's account, and money. ``turn``: of the shift; ``cost``: of the whole job."""
 
-    async def enter(self, job: JobSpec, *, cost: float) -> str:
+    async def enter(self, job: JobSpec, *, turn: int, cost: float) -> str:
         """May a session of this job begin? Empty: yes, and it holds a place until ``leave``. Else why not yet; raises
         FleetSpent if there is no money left."""
         ...
 
-    async def leave(self, job: JobSpec, *, cost: float) -> None: ...
+    async def leave(self, job: JobSpec, *, turn: int, cost: float) -> None: ...
 
 
 RunShift = Callable[[ShiftOrder, Callable[[Beat], None], Stopping], Awaitable[ShiftEnd]]
@@ -127,6 +127,10 @@ class Fleet(Protocol):
     async def jobs(self, *, limit: int = 200, only_open: bool = False) -> Sequence[JobView]: ...
 
     async def job(self, job_id: str) -> JobView: ...
+
+    async def spec(self, job_id: str) -> JobSpec:
+        """Word for word as it was submitted: a view may have it shortened."""
+        ...
 
     async def beat(self, job_id: str) -> Beat | None:
         """The newest sign of life of a session under way; None: there is none."""

@@ -117,6 +117,7 @@ class TaskMerge:
     async def _settle(self, task: Task, worktree: Worktree, merge: MergeResult) -> None:
         if isinstance(merge, Merged):
             self._made.add(merge.commit)
+            self.shift.note_merge(merge.commit)
             told = f"into {self.target} as {merge.commit[:12]}"
             await self._accepted.finish(task.id, worktree, merged_into=self.target, told=told)
         elif isinstance(merge, NotMerged):

@@ -295,7 +295,7 @@ class Worker:
 
     def _report(self, result: TaskResult) -> None:
         task = self.tasks.get(result.task)
-        spend = self._spends.get(task.id, Spend())
+        spend = self._spends.get(task.id, self._whole if self._is_single else Spend())
         self.publish(
             TaskReported(
                 task=task.id,
@@ -310,6 +310,16 @@ class Worker:
                 is_begun=result.is_begun,
             )
         )
+
+    @property
+    def _is_single(self) -> bool:
+        """It was asked for one task: what the whole has used, that task has, also in earlier processes."""
+        return len(self.wanted) == 1 and not self.supply.stays
+
+    @property
+    def _whole(self) -> Spend:
+        now = self._now()
+        return replace(now.spend, seconds=now.seconds)
 
     async def _end(self, limit: str) -> RunResult:
         """What is still open waits for something that was not done, or was left by a stop or a limit."""
@@ -326,7 +336,8 @@ class Worker:
         not_begun = [self._left(task, ended_by) for name, task in found.items() if name not in self._results]
         for one in not_begun[:MOST_LEFT]:
             self._report(one)
-        reason = limit if limit and outcome is Outcome.EXHAUSTED else reason_of(results, left=not_begun)
+        why = reason_of(results, left=not_begun, is_single=self._is_single)
+        reason = limit if limit and outcome is Outcome.EXHAUSTED else why
         unfinished = [one for one in results if one.outcome is not Outcome.COMPLETED]
         unfinished += [one for one in not_begun[:MOST_LEFT] if one.reason != ended_by]
         hint = retry_hint(self._over(found))

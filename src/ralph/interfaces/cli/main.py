@@ -205,7 +205,9 @@ def _run(arguments: list[str]) -> object:
     def run(shift: object = None) -> object:
         return _command_line().main(arguments, prog_name="ralph", standalone_mode=False, obj=shift)
 
-    if "RALPH_SHIFT" not in os.environ:
+    from ralph.domain.fleet.shift_variable import SHIFT
+
+    if SHIFT not in os.environ:
         return run()
     from ralph.interfaces.cli.shift import do_shift
 

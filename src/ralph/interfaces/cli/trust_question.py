@@ -79,9 +79,16 @@ def untrusted(launch: Launch) -> Standing | None:
     return None if standing.is_trusted else standing
 
 
-def ask(standing: Standing, *, about: str = "") -> None:
+def ask(
+    standing: Standing,
+    *,
+    about: str = "",
+    title: str = "",
+    question: str = "Trust this project?",
+    after_no: str = "",
+) -> None:
     """Show everything that the project asks for, or what of it is new, and wait for a yes on the terminal. ``about``: what
-    confines it, if anything does.
+    confines it, if anything does. ``title``, ``question``, ``after_no``: for what is not the project itself.
 
     Raises UntrustedProject after any other answer.
     """
@@ -89,10 +96,10 @@ def ask(standing: Standing, *, about: str = "") -> None:
 
     from ralph.domain.text.safe_text import reveal
 
-    show(standing, only_new=standing.was_trusted)
+    show(standing, only_new=standing.was_trusted, title=title)
     if about:
         click.echo("\n".join(_wrapped(f"  {about}", sys.stderr)), err=True)
-    click.echo("Trust this project? [y/N]: ", nl=False, err=True)
+    click.echo(f"{question} [y/N]: ", nl=False, err=True)
     try:
         answer = sys.stdin.readline()
     except UnicodeDecodeError:
@@ -102,11 +109,11 @@ def ask(standing: Standing, *, about: str = "") -> None:
     if answer.strip().lower() not in ("y", "yes"):
         agree = _command_to_agree(standing)
         message = f"{reveal(str(standing.project))} is not trusted: nothing was run; `{agree}` asks again"
-        raise UntrustedProject(message)
+        raise UntrustedProject(after_no or message)
 
 
-def show(standing: Standing, *, err: bool = True, only_new: bool = False) -> None:
-    """What the project asks for; what has changed since it was trusted is marked.
+def show(standing: Standing, *, err: bool = True, only_new: bool = False, title: str = "") -> None:
+    """What the project asks for; what has changed since it was trusted is marked. ``title``: above it.
 
     ``only_new``: what the user has agreed to is counted, so that an edit of their own is a line to read, not all of it.
     """
@@ -117,7 +124,7 @@ def show(standing: Standing, *, err: bool = True, only_new: bool = False) -> Non
     state = "is trusted" if standing.is_trusted else "is not trusted yet"
     if standing.was_trusted and not standing.is_trusted:
         state = "has changed since you trusted it; + is new"
-    click.echo(f"{reveal(str(standing.project))} {state}", err=err)
+    click.echo(title or f"{reveal(str(standing.project))} {state}", err=err)
     for line in _lines(standing, only_new=only_new):
         click.echo("\n".join(_wrapped(line, sys.stderr if err else sys.stdout)), err=err)
 

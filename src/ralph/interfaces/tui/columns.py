@@ -135,12 +135,12 @@ def job_columns(now: Now) -> Sequence[Column[JobView]]:
     return (
         Column("job", 22, lambda job: Content(line(job.spec.id))),
         Column("state", 16, job_state),
-        Column("iter", 7, lambda job: Content(fleet_board.iterations_of(job)), rank=1, right=True),
-        Column("spent", 9, lambda job: Content(job_spent(job)), rank=1, right=True),
-        Column("worker", 12, lambda job: Content(line(job.progress.worker) or "-"), rank=2),
-        Column("since", 8, lambda job: dim(job_age(job, now())), rank=3),
+        Column("iter", 6, lambda job: Content(fleet_board.iterations_of(job)), rank=1, right=True),
+        Column("spent", 8, lambda job: Content(job_spent(job)), rank=4, right=True),
+        Column("worker", 10, lambda job: Content(line(job.progress.worker) or "-"), rank=2),
+        Column("since", 7, lambda job: dim(job_age(job, now())), rank=3),
         Column("why", 0, lambda job: dim(line(fleet_board.reason_of(job)))),
-        Column("what", 30, lambda job: Content(line(fleet_board.title_of(job))), rank=4),
+        Column("what", 30, lambda job: Content(line(fleet_board.title_of(job))), rank=5),
     )
 
 

@@ -12,7 +12,9 @@ from ralph.domain.fleet.board import iterations_of, reason_of, title_of
 from ralph.domain.fleet.console import News, Place, news_of
 from ralph.domain.fleet.shift import Beat
 from ralph.domain.fleet.views import JobView
-from ralph.domain.text.figures import money, plural, whole_duration
+from ralph.domain.text.figures import duration, money, plural, whole_duration
+from ralph.domain.views.decisions import Tone, describe_iteration
+from ralph.domain.views.iterations import IterationView
 from ralph.errors import RalphError, UsageError
 from ralph.interfaces.tui.columns import job_age, job_spent, job_state
 from ralph.interfaces.tui.job_keys import JobKeys, Now
@@ -20,6 +22,8 @@ from ralph.interfaces.tui.lines import Kind, Line, bounded
 from ralph.interfaces.tui.marks import DIM, line
 from ralph.interfaces.tui.stream_view import StreamView
 from ralph.operations.fleet.watch import FleetWatch
+
+_STYLES = {Tone.GOOD: "good", Tone.BAD: "bad", Tone.WARNING: "warn", Tone.QUIET: "dim"}
 
 
 class JobScreen(JobKeys):
@@ -29,6 +33,7 @@ class JobScreen(JobKeys):
         self._beat: Beat | None = None
         self._place = Place()
         self._problem = ""
+        self._is_over = False  # it has ended, and its record was asked for
 
     def compose(self) -> ComposeResult:
         yield Static(id="job-head")
@@ -37,9 +42,9 @@ class JobScreen(JobKeys):
 
     def on_mount(self) -> None:
         self._lines_view.focus()
-        log = f"`ralph fleet logs {line(self._job.spec.id)}` prints its whole log"
-        said = "the lines of its session appear here as they come" if self._job.is_open else "it has ended"
-        self._lines_view.add([Line(Kind.LOOP, "dim", f"{said}; {log}", indent=2)])
+        if self._job.is_open:
+            log = f"`ralph fleet logs {line(self._job.spec.id)}` prints its whole log"
+            self._tell(f"the lines of its session appear here as they come; {log}")
         self._show()
         self.run_worker(self._keep_following())
 
@@ -65,7 +70,30 @@ class JobScreen(JobKeys):
                 if self._beat is not None:
                     self._hear(news_of(self._beat, self._place), self._beat)
                 self._show()
+                if not self._job.is_open and not self._is_over:
+                    self.run_worker(self._read_past())
+                self._is_over = not self._job.is_open
             await asyncio.sleep(self.fleet.follow_pace)
+
+    async def _read_past(self) -> None:
+        """What is on record of a job that has ended, in the place of what was heard of it."""
+        self._tell("it has ended; reading its record …")
+        try:
+            past = await self.fleet.past(self._job)
+        except RalphError as error:
+            if self.can_show:
+                self._tell(f"its record cannot be read from here: {error.message}")
+            return
+        if not self.can_show or self._job.is_open:
+            return
+        self._lines_view.clear()
+        missed = [_missed(past.left_out)] if past.left_out else []
+        self._lines_view.add([*missed, *(Line(Kind.WORDS, "text", bounded(text)) for text in past.lines)])
+        self._lines_view.add([Line(Kind.LOOP, "rule", plural(len(past.iterations), "iteration"))])
+        self._lines_view.add([_judged(each) for each in past.iterations])
+
+    def _tell(self, words: str) -> None:
+        self._lines_view.add([Line(Kind.LOOP, "dim", bounded(words), indent=2)])
 
     def _hear(self, news: News, beat: Beat) -> None:
         self._place = news.place
@@ -74,8 +102,7 @@ class JobScreen(JobKeys):
             where = f", on {line(beat.worker)}" if beat.worker else ""
             lines.append(Line(Kind.LOOP, "rule", f"iteration {beat.iteration}{where}"))
         if news.missed:
-            words = f"… {plural(news.missed, 'line')} before these; the whole log has them"
-            lines.append(Line(Kind.LOOP, "dim", words))
+            lines.append(_missed(news.missed))
         lines += (Line(Kind.WORDS, "text", bounded(text)) for text in news.lines)
         self._lines_view.add(lines)
 
@@ -116,3 +143,19 @@ class JobScreen(JobKeys):
         left = job.progress.until - self.now() if job.is_open and job.progress.until else 0.0
         more = f" · {whole_duration(left)} left" if left > 0 else ""
         return Content(f" {line(reason_of(job))}{more}")
+
+
+def _missed(count: int) -> Line:
+    return Line(Kind.LOOP, "dim", f"… {plural(count, 'line')} before these; the whole log has them")
+
+
+def _judged(each: IterationView) -> Line:
+    wording = describe_iteration(each)
+    number = f"{each.iteration}.{each.attempt}" if each.attempt > 1 else str(each.iteration)
+    cost = each.spend.cost_usd
+    facts = [each.step, duration(each.seconds) if each.seconds else "", "" if cost is None else money(cost)]
+    why = each.fault or each.reason
+    head = f"{number:>4}  {wording.words}"
+    about = ", ".join(filter(None, facts))
+    text = head + (f" ({about})" if about else "") + (f": {why}" if why else "")
+    return Line(Kind.LOOP, _STYLES.get(wording.tone, "text"), bounded(text), indent=6)

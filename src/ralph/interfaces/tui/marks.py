@@ -30,6 +30,7 @@ JOB_MARKS = {
     JobState.QUEUED: ("○", DIM),
     JobState.RUNNING: ("●", "$text-success"),
     JobState.PAUSING: ("⏸", "$text-warning"),
+    JobState.STOPPING: ("■", "$text-warning"),
     JobState.WAITING: ("◔", "$text-warning"),
     JobState.PAUSED: ("⏸", "$text-warning"),
     JobState.MERGING: ("⇢", "$text-primary"),
@@ -38,6 +39,7 @@ JOB_MARKS = {
     JobState.EXHAUSTED: ("■", "$text-warning"),
     JobState.CANCELLED: ("■", DIM),
     JobState.FAILED: ("✘", "$text-error"),
+    JobState.UNREADABLE: ("?", DIM),
 }
 VERDICT_MARKS = {
     Verdict.PASSED.value: ("✔", "$text-success"),

@@ -134,6 +134,7 @@ def _fleet_routes(pages: FleetPages) -> list[Route]:
     return [
         Route("/api/fleet/jobs/{job}", pages.job),
         Route("/api/fleet/jobs/{job}/stream", pages.stream),
+        Route("/api/fleet/jobs/{job}/past", pages.past),
         Route("/api/fleet/jobs/{job}/{request}", pages.ask, methods=["POST"]),
     ]
 
@@ -184,6 +185,9 @@ class FleetPages:
 
     async def job(self, request: Request) -> Response:
         return _json(encode(await self._hub.job(request.path_params["job"])))
+
+    async def past(self, request: Request) -> Response:
+        return _json(encode(await self._hub.past(request.path_params["job"])))
 
     async def stream(self, request: Request) -> Response:
         return _streamed(self._hub.job_stream(request.path_params["job"], _seen(request)))

@@ -30,7 +30,8 @@ from ralph.domain.fleet.views import JobView
 from ralph.domain.views.pull_request import link_of
 from ralph.errors import RalphError, UsageError
 from ralph.interfaces.web.hub import BREATH, RETRY, encode, frame, is_seen
-from ralph.interfaces.web.page_data import line
+from ralph.interfaces.web.page_data import iteration_data, line
+from ralph.operations.fleet.past import JobPast
 from ralph.operations.fleet.watch import FleetWatch, JobLook
 
 MOST_LINES = 2_000
@@ -76,6 +77,10 @@ class FleetHub:
     async def job(self, job_id: str) -> dict[str, Any]:
         """Raises RalphError."""
         return job_detail(await self.watch.follow(job_id))
+
+    async def past(self, job_id: str) -> dict[str, Any]:
+        """Raises RalphError."""
+        return past_data(await self.watch.past((await self.watch.follow(job_id)).job))
 
     async def job_stream(self, job_id: str, after: int) -> AsyncIterator[bytes]:
         """Its facts, and the lines of its session as they come, each with a number; those after ``after`` only."""
@@ -271,6 +276,15 @@ def job_detail(look: JobLook) -> dict[str, Any]:
         "notes": [line(note.text) for note in progress.notes],
         "facts": [[name, line(value)] for name, value in facts.items() if value],
         "now": None if look.beat is None else _beat_data(look.beat),
+    }
+
+
+def past_data(past: JobPast) -> dict[str, Any]:
+    """What a job that has ended leaves to read."""
+    missed = [{"kind": "missed", "count": past.left_out}] if past.left_out else []
+    return {
+        "iterations": [iteration_data(each, live=False) for each in past.iterations],
+        "lines": [*missed, *({"text": line(text[:LONGEST_LINE])} for text in past.lines)],
     }
 
 

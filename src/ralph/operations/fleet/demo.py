@@ -129,6 +129,11 @@ class _Demo:
             self.say(f"starting two workers, with {SLOTS} places each")
             for name in WORKERS:
                 tasks.add(self._keep(runner, name, self._worker(name)))
+            # They are there before the first job is: nobody watches jobs that nothing can happen to yet.
+            while len(await fleet.workers()) < len(WORKERS):
+                self._require_alive("")
+                _require_time(began)
+                await asyncio.sleep(EVERY)
             self.say(f"submitting {JOBS} jobs of {STEPS} steps each")
             for number in range(1, JOBS + 1):
                 await fleet.submit(_job(number, remote))
@@ -154,8 +159,13 @@ class _Demo:
                 }
                 os.kill(self._pids[victim], signal.SIGKILL)
                 self.say(f"kill -9: {victim} is gone, in the middle of {', '.join(turns)}")
+                self.say(
+                    f"the server misses its signs of life after {HEARTBEAT:.0f} seconds, then another worker takes over"
+                )
             for job in jobs:
                 if job.spec.id in turns and _is_back(job, killed, turns[job.spec.id]):
+                    if job.spec.id not in back:
+                        self.say(f"{job.spec.id} continues on {job.progress.worker}")
                     back.setdefault(job.spec.id, now - killed_at)
             self.show(DemoLook(jobs=jobs, killed=killed, seconds=now - began))
             if len(jobs) == JOBS and not any(job.is_open for job in jobs):
@@ -164,9 +174,7 @@ class _Demo:
                     jobs=jobs, killed=killed, moved=tuple(turns), pause=pause, seconds=now - began
                 )
             self._require_alive(killed)
-            if now - began > LONGEST:
-                message = f"the demo has not ended after {LONGEST:.0f} seconds"
-                raise RalphError(message, hint="is this machine very busy? try again, or report it")
+            _require_time(began)
             await asyncio.sleep(EVERY)
 
     def _require_alive(self, killed: str) -> None:
@@ -244,6 +252,12 @@ class _Processes:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
+def _require_time(began: float) -> None:
+    if time.monotonic() - began > LONGEST:
+        message = f"the demo has not ended after {LONGEST:.0f} seconds"
+        raise RalphError(message, hint="is this machine very busy? try again, or report it")
+
+
 def _victim(jobs: Sequence[JobView]) -> str:
     """A worker with several sessions under way, once each of its jobs has done something."""
     for worker in WORKERS:
@@ -267,6 +281,7 @@ def _job(number: int, remote: Path) -> JobSpec:
         command=("run", "-p", PROMPT, "-m", str(2 * STEPS)),
         title=f"write {STEPS} steps",
         heartbeat=HEARTBEAT,
+        submitted_by="ralph fleet demo",
         submitted_at=time.time(),
     )
 

@@ -37,7 +37,7 @@ async def make_repository(folder: Path, own: OwnPrograms) -> Path:
     write_private(config / "config", b"[user]\n\tname = ralph demo\n\temail = demo@localhost\n")
     write_private(settings / "settings.json", _settings(folder / "agent").encode())
     write_private(project / "steps.txt", b"")
-    write_atomic(folder / "agent", _agent(), mode=0o755)
+    write_atomic(folder / "agent", _agent(folder), mode=0o755)
     write_atomic(project / "check", CHECK, mode=0o755)
     await _git(own, project, "init", "-q", "-b", "main")
     await _git(own, project, "add", ".")
@@ -66,8 +66,9 @@ def _settings(agent: Path) -> str:
     )
 
 
-def _agent() -> str:
-    """What it does next follows from the files: it knows nothing of where it was before."""
+def _agent(folder: Path) -> str:
+    """What it does next follows from the files: it knows nothing of where it was before. One that is killed leaves what goes
+    with the demo's own folder."""
     fake = shlex.join([sys.executable, "-m", "ralph.testing.fake_agent_cli", "--as", "claude"])
     session = (
         f'{{"say":"Step %d of {STEPS}."}},{{"sleep":{THINKING}}},'
@@ -78,8 +79,8 @@ def _agent() -> str:
 #!/bin/sh
 step=$(($(wc -l < steps.txt) + 1))
 [ "$step" -lt {STEPS} ] && done= || done='<response>DONE</response>'
-script=$(mktemp)
-trap 'rm -f "$script"' EXIT
-printf '{text}' "$step" "$step" "$step" "$done" "$step" > "$script"
-{fake} --script "$script" "$@"
+folder=$(mktemp -d {shlex.quote(str(folder / "session-XXXXXX"))})
+trap 'rm -rf "$folder"' EXIT
+printf '{text}' "$step" "$step" "$step" "$done" "$((step - 1))" > "$folder/script"
+{fake} --script "$folder/script" "$@"
 """

@@ -6,7 +6,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ralph.domain.fleet.board import JobAsk, describe_job, iterations_of, reason_of
+from ralph.domain.fleet.board import (
+    JobAsk,
+    JobState,
+    describe_job,
+    iterations_of,
+    no_worker,
+    reason_of,
+    state_of,
+    worker_of,
+)
+from ralph.domain.fleet.job_names import jobs_meant
 from ralph.domain.text.safe_text import clean_line, is_text
 from ralph.errors import ServiceAway, UsageError
 
@@ -17,11 +27,39 @@ if TYPE_CHECKING:
     from ralph.operations.fleet.desk import FleetDesk
 
 EVERY = 1.0
+KNOWN = 1_000
+"""Jobs among which a part of a name is looked for."""
+MANY = 5
 
 
 def find_job(desk: FleetDesk, name: str) -> JobView:
-    """Raises UsageError if there is none."""
-    return desk.ask(lambda fleet: fleet.job(name))
+    """By its name, the beginning or end of it, or `last`. Raises UsageError if there is none, or more than one."""
+    return desk.ask(lambda fleet: _find(fleet, name))
+
+
+async def _find(fleet: Fleet, given: str) -> JobView:
+    try:
+        return await fleet.job(given)
+    except UsageError:
+        jobs = sorted(await fleet.jobs(limit=KNOWN), key=lambda job: -job.started_at)
+        meant = jobs_meant(given, [job.spec.id for job in jobs])
+        if not meant:
+            raise
+    if len(meant) > 1:
+        some = ", ".join(meant[:MANY]) + (", …" if len(meant) > MANY else "")
+        message = f"{given!r} could be any of {some}"
+        raise UsageError(message, hint="give more of the name")
+    return await fleet.job(meant[0])
+
+
+def missing_workers(desk: FleetDesk, jobs: Sequence[JobView]) -> list[str]:
+    """What queued jobs wait for in vain, in words."""
+    wanted = sorted({job.spec.labels for job in jobs if state_of(job) is JobState.QUEUED})
+
+    async def look(fleet: Fleet) -> list[str]:
+        return [no_worker(labels) for labels in wanted if not await fleet.workers(labels)]
+
+    return desk.ask(look)
 
 
 def newest_beat(desk: FleetDesk, name: str) -> Beat | None:
@@ -82,8 +120,8 @@ def line_of(job: JobView) -> str:
     facts = [describe_job(job).words]
     if job.progress.last.iteration:
         facts.append(f"iteration {iterations_of(job)}")
-    if job.is_open and job.progress.worker:
-        facts.append(f"on {job.progress.worker}")
+    if job.is_open and worker_of(job):
+        facts.append(f"on {worker_of(job)}")
     if reason := reason_of(job):
         facts.append(reason)
     return clean_line(f"{job.spec.id}: {', '.join(facts)}")

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from ralph.domain.fleet.board import JobState, state_of
 from ralph.domain.fleet.console import Place, news_of
 from ralph.domain.text.figures import plural
 from ralph.errors import RalphError, ServiceAway
 from ralph.operations.fleet.jobs import EVERY, find_job, line_of, newest_beat
-from ralph.operations.fleet.record import read_console
+from ralph.operations.fleet.record import ConsoleReader
 
 if TYPE_CHECKING:
     from ralph.domain.fleet.views import JobView
     from ralph.operations.fleet.desk import FleetDesk
+
+
+_TALKING = (JobState.RUNNING, JobState.MERGING)
 
 
 class JobLog:
@@ -23,18 +28,25 @@ class JobLog:
     def __init__(self, desk: FleetDesk, name: str, *, complain: Callable[[str], None]) -> None:
         self._desk, self._name = desk, name
         self._complain = complain
-        self._recorded: int | None = 0  # lines that are on record; None: it cannot be read from here
-        self._turn = -1  # of the record that was read last
+        self._record = ConsoleReader()
+        self._is_readable = True
+        self._turn = -1  # of the job, when its record was read last
         self._place = Place()
+        self._told = ""
 
     def read(self) -> Iterator[list[str]]:
         """What there is now. Raises RalphError if nothing can be read."""
-        job = find_job(self._desk, self._name)
-        yield self._news_of_record(job)
-        yield self._news_of_session(job)
+        with closing(self._record):
+            job = find_job(self._desk, self._name)
+            yield self._news_of_record(job)
+            yield self._news_of_session(job)
 
     def follow(self) -> Iterator[list[str]]:
         """Until the job has ended."""
+        with closing(self._record):
+            yield from self._follow()
+
+    def _follow(self) -> Iterator[list[str]]:
         is_away = False
         while True:
             try:
@@ -42,6 +54,7 @@ class JobLog:
                 if job.progress.turn != self._turn or not job.is_open:
                     yield self._news_of_record(job)
                 yield self._news_of_session(job)
+                self._say_state(job)
                 if is_away:
                     self._complain("the server is back")
                 is_away = False
@@ -57,24 +70,31 @@ class JobLog:
                     return
             time.sleep(EVERY)
 
+    def _say_state(self, job: JobView) -> None:
+        """Why nothing is printed, once."""
+        if not job.is_open:
+            return
+        told = "" if state_of(job) in _TALKING else line_of(job)
+        if told and told != self._told:
+            self._complain(told)
+        self._told = told
+
     def _news_of_record(self, job: JobView) -> list[str]:
         """What sessions that have ended printed, but for what was shown while it happened."""
-        shown = self._place.line if self._place.turn == self._turn else 0
         self._turn = job.progress.turn
-        if self._recorded is None:
+        if not self._is_readable or job.sealed:
             return []
         try:
-            console = read_console(job.spec)
+            consoles = self._record.read(job.spec)
         except RalphError as error:
-            self._recorded = None
+            self._is_readable = False
             self._complain(f"the job's record cannot be read from here: {error.message}")
             return []
-        new = console[self._recorded + shown :]
-        self._recorded = len(console)
-        return new
+        place = self._place
+        return [line for turn, lines in consoles for line in lines[place.line if turn == place.turn else 0 :]]
 
     def _news_of_session(self, job: JobView) -> list[str]:
-        beat = newest_beat(self._desk, self._name) if job.is_open else None
+        beat = newest_beat(self._desk, job.spec.id) if job.is_open else None
         if beat is None or beat.turn < self._turn:
             return []
         news = news_of(beat, self._place)

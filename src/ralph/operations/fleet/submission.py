@@ -7,26 +7,28 @@ import json
 import secrets
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 from ralph import __version__
 from ralph.domain.fleet.address import Refusal, short_name
+from ralph.domain.fleet.board import JobAsk, no_worker, possible_asks
+from ralph.domain.fleet.earlier_job import refusal_of_earlier
 from ralph.domain.fleet.job import USUAL_PRIORITY, JobSpec
 from ralph.domain.fleet.job_names import refusal_of_labels, refusal_of_name
+from ralph.domain.fleet.job_size import refusal_of_size
 from ralph.domain.text.masking import mask_text, mask_values
 from ralph.domain.text.safe_text import clean_line, is_text
 from ralph.errors import UsageError
 from ralph.operations.task_files import definition
 
 if TYPE_CHECKING:
+    from ralph.domain.fleet.views import JobView
     from ralph.domain.tasks.task import Task
     from ralph.engine.fleet.ports import Fleet
 
-LARGEST = 60_000
-"""Bytes of one job: the server keeps it in several places, and allows each only so much."""
 _LONGEST_TITLE = 100
 _NOT_HERE = "it would be on the server: let the workers have it, in their environment or a login of their own"
 
@@ -45,10 +47,17 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """``known``: were submitted before, and are as they were then."""
+    """``known``: were submitted before, and are as they were then. Of these, ``done`` are completed, and ``over`` have
+    ended before that."""
 
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        return tuple(name for name in (*self.new, *self.known) if name not in (*self.done, *self.over))
 
 
 def command_job(terms: Terms, words: Sequence[str], *, title: str = "") -> JobSpec:
@@ -84,28 +93,40 @@ def task_jobs(terms: Terms, tasks: Sequence[Task], flags: Sequence[str] = ()) ->
     ]
 
 
-async def submit(fleet: Fleet, jobs: Sequence[JobSpec]) -> Submitted:
-    """Raises UsageError if another job has a name already; those before it are submitted then."""
-    new, known = [], []
+async def submit(fleet: Fleet, jobs: Sequence[JobSpec], *, records: Collection[str] = ()) -> Submitted:
+    """``records``: those that the repository has already. Raises UsageError if another job has a name already; those before it
+    are submitted then."""
+    for job in jobs:
+        if job.record in records and not await _is_known(fleet, job.id):
+            _require(refusal_of_earlier(job))
+    new: list[str] = []
+    known: list[JobView] = []
     for job in jobs:
         if await fleet.submit(job):
             new.append(job.id)
             continue
-        before = (await fleet.job(job.id)).spec
-        if _asked(before) != _asked(job):
+        if _asked(await fleet.spec(job.id)) != _asked(job):
             told = f"; {', '.join(new)} {'was' if len(new) == 1 else 'were'} submitted" if new else ""
             message = f"there is another job {job.id} already, which asks for something else{told}"
             raise UsageError(message, hint="give --name, or look at it: `ralph fleet show JOB`")
-        known.append(job.id)
-    return Submitted(new=tuple(new), known=tuple(known))
+        known.append(await fleet.job(job.id))
+    over = [job.spec.id for job in known if JobAsk.RETRY in possible_asks(job)]
+    done = [job.spec.id for job in known if not job.is_open and job.spec.id not in over]
+    names = tuple(job.spec.id for job in known)
+    return Submitted(new=tuple(new), known=names, done=tuple(done), over=tuple(over))
 
 
 async def missing_workers(fleet: Fleet, labels: Sequence[str]) -> str:
     """What to say if nobody is there who would take such a job now; empty: somebody is."""
-    if await fleet.workers(labels):
-        return ""
-    which = f" with label {' and '.join(map(clean_line, labels))}" if labels else ""
-    return f"no worker{which} is there now; jobs wait for one (`ralph fleet worker`)"
+    return "" if await fleet.workers(labels) else no_worker(labels)
+
+
+async def _is_known(fleet: Fleet, name: str) -> bool:
+    try:
+        await fleet.job(name)
+    except UsageError:
+        return False
+    return True
 
 
 def _job(terms: Terms, name: str) -> JobSpec:
@@ -118,6 +139,7 @@ def _job(terms: Terms, name: str) -> JobSpec:
         agent=terms.agent,
         submitted_at=time.time(),
         submitted_by=_who(),
+        submission=secrets.token_hex(8),
         version=__version__,
     )
 
@@ -128,11 +150,7 @@ def _checked(job: JobSpec) -> JobSpec:
     if not all(map(is_text, job.command)):
         message = "the command is not UTF-8 text"
         raise UsageError(message, hint="put the prompt into a file of the repository")
-    size = len("".join((*job.command, job.task)).encode())
-    if size > LARGEST:
-        what = f"task {clean_line(job.title)}" if job.is_task else "the command"
-        message = f"{what} is too large: {size:,} bytes, and a job may have {LARGEST:,}"
-        raise UsageError(message, hint="put what is long into a file of the repository, and name the file")
+    _require(refusal_of_size(job))
     return job
 
 

@@ -13,6 +13,7 @@ from ralph.domain.fleet.board import FleetLook, JobAsk, sort_jobs
 from ralph.errors import RalphError, ServiceAway
 from ralph.operations.fleet.desk import connect_fleet
 from ralph.operations.fleet.jobs import send_request
+from ralph.operations.fleet.past import JobPast, read_past
 
 if TYPE_CHECKING:
     from ralph.domain.fleet.shift import Beat
@@ -42,7 +43,7 @@ class JobLook:
 class FleetWatch:
     """Asks the server from a thread and a loop of its own: neither its library nor a slow answer holds up a face.
 
-    ``pace``, ``follow_pace``: seconds between two looks at all jobs, and at one.
+    ``pace``, ``follow_pace``: seconds between two looks at all jobs, and at one. ``read_past``: from a job's record.
     """
 
     def __init__(
@@ -52,11 +53,13 @@ class FleetWatch:
         pace: float = LOOK_EVERY,
         follow_pace: float = FOLLOW_EVERY,
         patience: float = PATIENCE,
+        read_past: Callable[[JobView], JobPast] = read_past,
     ) -> None:
         self.pace = pace
         self.follow_pace = follow_pace
         self._connect = connect
         self._patience = patience
+        self._read_past = read_past
         self._loop: asyncio.AbstractEventLoop | None = None
         self._fleet: Fleet | None = None
         self._connecting: asyncio.Lock | None = None
@@ -80,6 +83,10 @@ class FleetWatch:
             return JobLook(job=job, beat=await fleet.beat(job_id) if job.is_open else None)
 
         return await self._ask(ask)
+
+    async def past(self, job: JobView) -> JobPast:
+        """From the git remote, which may take a while. Raises RalphError if it cannot be read from here."""
+        return await asyncio.to_thread(self._read_past, job)
 
     async def ask(self, job_id: str, asked: JobAsk, text: str = "") -> None:
         """Raises RalphError if it makes no sense, or the server cannot be asked."""

@@ -8,10 +8,10 @@ import secrets
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph import __version__
@@ -20,10 +20,12 @@ from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.shift_process import ShiftRunner, shift_environment
 from ralph.adapters.processes.watcher import Watcher, start_watcher
+from ralph.adapters.seats.lock import try_lock
 from ralph.adapters.seats.seats import GitSeats
 from ralph.adapters.storage.places import run_folder
 from ralph.adapters.storage.portable import pack, unpack
 from ralph.adapters.storage.session_spend import SessionSpend
+from ralph.adapters.storage.shift_consoles import keep_console
 from ralph.adapters.storage.shift_files import read_end, write_terms
 from ralph.adapters.trust_store import store_folder
 from ralph.config.loading import load
@@ -31,9 +33,12 @@ from ralph.config.root import STATE_FOLDER
 from ralph.config.schema import Settings
 from ralph.domain.fleet.address import Refusal
 from ralph.domain.fleet.job_names import refusal_of_labels
+from ralph.domain.fleet.payer import agent_of
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
 from ralph.domain.fleet.worker_news import (
     ClonesRemoved,
+    JobUnreadable,
+    NamesakeSeen,
     ServerBack,
     ServerLost,
     ShiftBegan,
@@ -45,7 +50,7 @@ from ralph.domain.fleet.worker_news import (
 )
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.engine.fleet.ports import Fenced, Fleet, FleetSpent, RunShift, Stopping
-from ralph.errors import AgentUnavailable, RalphError, StoreError, UsageError
+from ralph.errors import AgentUnavailable, RalphError, StoreError, UsageError, WorkspaceBusy
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -54,7 +59,13 @@ LOOK_EVERY = 5.0
 """Seconds between two looks whether the server is there."""
 ANSWER_SECONDS = 5.0
 SWEEP_EVERY = 600.0
+UNREADABLE_EVERY = 60.0
+MANY_JOBS = 200
+"""The newest open ones, of which it is looked whether they can be read."""
 NAME_FILE = "worker"
+LOCK_FILE = "lock"
+SEEN_SECONDS = 90.0
+"""Since a worker of some name has asked for work: one that is there asks every minute."""
 
 Tell = Callable[[WorkerNews], None]
 
@@ -100,16 +111,16 @@ async def run_fleet_worker(
     client = await _connect(options.metrics, environ)
     place = place_of(client)
     home = _home(options, place.namespace, environ)
-    name = options.name or _lasting_name(home)
-    seats = _seats(home, name, environ)
-    with start_watcher(f"fleet-{os.getpid()}") as watcher:
+    with _held(home), start_watcher(f"fleet-{os.getpid()}") as watcher:
+        name = options.name or _lasting_name(home)
+        seats = _seats(home, name, watcher, environ, settings.fleet.repositories)
         work = ShiftWork(
             worker=name,
             version=__version__,
             seats=seats,
             process=_shift_runner(watcher, options.sandbox, environ),
-            ledger=TemporalLedger(client),
-            account_of=_accounts(settings, options.accounts or {}),
+            ledger=TemporalLedger(client, worker=name),
+            account_of=_accounts(environ, options.accounts or {}),
         )
         sessions = _Sessions(work.run, tell)
         tell(
@@ -124,9 +135,13 @@ async def run_fleet_worker(
                 version=__version__,
             )
         )
+        fleet = TemporalFleet(client)
+        if options.name:
+            await _look_for_namesake(fleet, name, tell)
         beside = (
             _watch_server(client, tell),
-            _sweep(seats, TemporalFleet(client), tell),
+            _sweep(seats, fleet, tell),
+            _look_for_unreadable(fleet, tell),
             _say_leaving(departure, sessions, tell),
         )
         tasks = [asyncio.create_task(each) for each in beside]
@@ -181,9 +196,14 @@ def _check_names(options: WorkerOptions) -> None:
         raise UsageError(refusal.message, hint=refusal.hint)
 
 
-def _accounts(settings: Settings, accounts: Mapping[str, str]) -> Callable[[str], str]:
-    def account_of(agent: str) -> str:
-        agent = agent or PurePath(settings.agent.command or "").name
+def _accounts(environ: Mapping[str, str], accounts: Mapping[str, str]) -> Callable[[str, Path], str]:
+    """A run that begins in a clone takes its agent from the same settings."""
+
+    def account_of(agent: str, project: Path) -> str:
+        if not agent:
+            with suppress(RalphError):  # settings that are wrong are told by the run itself
+                loaded = load(project, environ=shift_environment(environ))
+                agent = agent_of(loaded.settings.agent.command)
         return accounts.get(agent, agent)
 
     return account_of
@@ -205,6 +225,24 @@ def _home(options: WorkerOptions, namespace: str, environ: Mapping[str, str]) ->
         message = f"cannot make the worker's folder {home}: {error.strerror or error}"
         raise StoreError(message, hint="choose another with --home") from error
     return home
+
+
+@contextmanager
+def _held(home: Path) -> Iterator[None]:
+    """Two workers would take each other's clones. Raises WorkspaceBusy."""
+    try:
+        lock = try_lock(home / LOCK_FILE)
+    except OSError as error:
+        message = f"cannot use the worker's folder {home}: {error.strerror or error}"
+        raise StoreError(message, hint="choose another with --home") from error
+    if lock is None:
+        message = f"another worker is at work in {home}"
+        hint = "one worker does several sessions at a time with --slots N; another needs a --home of its own"
+        raise WorkspaceBusy(message, hint=hint)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _lasting_name(home: Path) -> str:
@@ -261,12 +299,15 @@ async def _connect(metrics: str, environ: Mapping[str, str]) -> Client:
     return await connect(environ, runtime=runtime)
 
 
-def _seats(home: Path, name: str, environ: Mapping[str, str]) -> GitSeats:
+def _seats(
+    home: Path, name: str, watcher: Watcher, environ: Mapping[str, str], repositories: Sequence[str]
+) -> GitSeats:
+    """Their git dies with this process: nothing may be pushed by a worker that is gone."""
     own = OwnPrograms(shift_environment(environ), [home])
     runner = PosixProcessRunner(
-        run_id=f"fleet-{os.getpid()}", base_environment=own.environment, find=own.find
+        run_id=f"fleet-{os.getpid()}", base_environment=own.environment, find=own.find, watcher=watcher
     )
-    return GitSeats(home, worker=name, runner=runner, pack=pack, unpack=unpack)
+    return GitSeats(home, worker=name, runner=runner, pack=pack, unpack=unpack, repositories=repositories)
 
 
 def _shift_runner(watcher: Watcher, sandbox: str, environ: Mapping[str, str]) -> ShiftRunner:
@@ -278,6 +319,7 @@ def _shift_runner(watcher: Watcher, sandbox: str, environ: Mapping[str, str]) ->
         run_folder=run_folder,
         write_terms=write_terms,
         read_end=read_end,
+        keep_console=keep_console,
         figures=SessionSpend,
     )
 
@@ -334,6 +376,15 @@ class _Sessions:
         return end
 
 
+async def _look_for_namesake(fleet: Fleet, name: str, tell: Tell) -> None:
+    """Jobs that prefer one of two workers would go to either; nobody but the server can know of both."""
+    with suppress(RalphError):
+        for one in await fleet.workers():
+            ago = time.time() - one.seen_at
+            if one.name == name and ago < SEEN_SECONDS:
+                tell(NamesakeSeen(worker=name, seconds=max(0.0, ago)))
+
+
 async def _watch_server(client: Client, tell: Tell) -> None:
     from temporalio.service import RPCError
 
@@ -373,6 +424,18 @@ async def _sweep(seats: GitSeats, fleet: Fleet, tell: Tell) -> None:
         if removed:
             tell(ClonesRemoved(count=removed))
         await asyncio.sleep(SWEEP_EVERY)
+
+
+async def _look_for_unreadable(fleet: Fleet, tell: Tell) -> None:
+    """Nobody else would say why such a job is not begun."""
+    told: set[str] = set()
+    while True:
+        with suppress(RalphError):
+            for job in await fleet.jobs(limit=MANY_JOBS, only_open=True):
+                if job.sealed and job.spec.id not in told:
+                    told.add(job.spec.id)
+                    tell(JobUnreadable(job=job.spec.id, reason=job.sealed))
+        await asyncio.sleep(UNREADABLE_EVERY)
 
 
 async def _say_leaving(departure: Departure, sessions: _Sessions, tell: Tell) -> None:

@@ -23,6 +23,8 @@ from ralph.adapters.storage.run_reader import open_reader
 from ralph.adapters.storage.task_demands import demands_of_tasks
 from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.domain.text.masking import mask_all
+from ralph.domain.text.safe_text import reveal
+from ralph.domain.trust.shown import shown
 from ralph.errors import StoreError, UsageError
 from ralph.operations.runs.read import require_record, run_view
 
@@ -145,8 +147,15 @@ def open_export(file: Path | None) -> Iterator[Arrived]:
         trial = folder / "trial" / STATE_FOLDER
         runs = unpack(folder, trial)
         requests = ((run, read_request(trial / RUNS / run, trial)) for run in runs)
-        demands = (request_demand(request, run) for run, request in requests if "flags" in request)
+        demands = (_in_words(request_demand(request, run)) for run, request in requests if "flags" in request)
         yield Arrived(folder, code, manifest.ralph, (*demands, *demands_of_tasks(trial)))
+
+
+def _in_words(demand: Demand) -> Demand:
+    """For whoever is asked before it is imported; what they agree to is what a resume looks for."""
+    has_flags = isinstance(demand.value, dict)
+    says = f"continues it with {shown(demand.value)}" if has_flags else "continues it; it brings no options"
+    return demand._replace(says=reveal(says))
 
 
 def import_run(arrived: Arrived, root: Root) -> Imported:

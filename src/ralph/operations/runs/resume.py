@@ -42,16 +42,19 @@ def prepare_resume(
     iterations: int | None = None,
     flags: Sequence[Flag] = (),
     as_found: bool = False,
+    keeps_settings: bool = False,
 ) -> Resumption:
     """``iterations`` and ``flags`` replace the run's own; files that it may change are added to them. ``as_found``: what is
-    there now is the user's word."""
+    there now is the user's word. ``keeps_settings``: what the project's files said when the run began still counts: nobody
+    but its sessions has changed them since."""
     extended = iterations is not None or any(tuple(path) not in NO_LIMITS for path, *_ in flags)
     run = resumable_run(root, reference, extended=extended)
     folder = run_folder(root.state / STATE_FOLDER, run.id)
     request, asked = load_request(folder), tuple(strange_request(folder))
     _require_resumable(run, request, root)
     given = _merge([*request.flags, *_iteration_flag(request, iterations), *flags])
-    loaded = load(root.state, environ=os.environ, flags=given)
+    kept = request.project_files if keeps_settings else None
+    loaded = load(root.state, environ=os.environ, flags=given, kept=kept)
     launch = prepare_again(
         request.profile, request.arguments, loaded, Root(root.state, Path(request.workspace)), resumes=run.id
     )

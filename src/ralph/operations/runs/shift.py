@@ -9,9 +9,11 @@ from pathlib import Path
 
 from ralph.adapters.processes.descendants import RUN_VARIABLE, SPAWN_VARIABLE
 from ralph.adapters.storage.run_standing import Standing, standing_of
-from ralph.adapters.storage.shift_files import VARIABLE, read_terms, write_end
+from ralph.adapters.storage.shift_files import read_terms, write_end
 from ralph.domain.agent.events import Usage
+from ralph.domain.fleet.payer import agent_of
 from ralph.domain.fleet.shift import ShiftEnd, Steer
+from ralph.domain.fleet.shift_variable import SHIFT
 from ralph.domain.fleet.terms import ShiftTerms
 from ralph.domain.loop.decision import JUDGED
 from ralph.domain.loop.handover import Handover
@@ -33,6 +35,7 @@ class OpenShift:
         self._terms = terms
         self._notes = _Notes(terms.notes)
         self._launch: Launch | None = None
+        self._shift: ShortShift | None = None
         self._run_id = ""
         self._result: RunResult | None = None
 
@@ -44,14 +47,15 @@ class OpenShift:
     def prepare(self, launch: Launch) -> Launch:
         """The launch for this shift, within what this machine's owner allows. Raises UsageError if it reaches farther."""
         terms = self._terms
-        launch = within_allowance(launch, terms.sandbox)
+        launch = within_allowance(launch, terms.sandbox, repository=terms.repository)
         tokens = Usage(input_tokens=terms.lost_tokens)
         lost = Spend.of_session(terms.lost_cost or None, tokens)
+        self._shift = ShortShift(
+            sessions=terms.sessions, longest_wait=terms.longest_wait, may_merge=terms.may_merge
+        )
         self._launch = replace(
             launch,
-            shift=ShortShift(
-                sessions=terms.sessions, longest_wait=terms.longest_wait, may_merge=terms.may_merge
-            ),
+            shift=self._shift,
             interlude=Interlude(terms.waited, lost, by_user=not terms.continues),
             notes_given=self._notes,
         )
@@ -103,6 +107,8 @@ class OpenShift:
                 tokens=state.spend.usage.total,
                 run_seconds=state.seconds,
                 decision=standing.decision,
+                agent=agent_of(self._launch.settings.agent.command),
+                merged=self._shift.merged if self._shift is not None else "",
                 heard=self._notes.given if standing.decision in JUDGED else 0,
             )
         write_end(self._folder, end)
@@ -129,7 +135,7 @@ class _Notes:
 
 def take_shift(environ: MutableMapping[str, str] = os.environ) -> OpenShift:
     """What this process was told. Nobody that it starts is to do the same. Raises StoreError if it cannot be read."""
-    folder = Path(environ.pop(VARIABLE))
+    folder = Path(environ.pop(SHIFT))
     for mark in (RUN_VARIABLE, SPAWN_VARIABLE):  # the worker's, which is no run, and no parent of this one
         environ.pop(mark, None)
     return OpenShift(folder, read_terms(folder))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.fleet.world.memory_fleet import job
 
@@ -11,28 +13,43 @@ from ralph.domain.fleet.board import (
     JobState,
     cost_of,
     describe_job,
+    describe_next,
     group_of,
     has_text,
+    is_idle,
     needs_person,
+    no_worker,
     possible_asks,
     reason_of,
     since_of,
     sort_jobs,
     state_of,
     total_of,
+    worker_of,
 )
 from ralph.domain.fleet.progress import Phase
 from ralph.domain.fleet.shift import ShiftEnd
 from ralph.domain.fleet.views import JobView
 from ralph.domain.views.decisions import Tone
 
-MERGED = ShiftEnd(merged="abc")
+MERGED = ShiftEnd(merged="0123456789abcdef", reason="1 done")
+SEALED = "encrypted with the key 0123, which is not set here"
+
+
+def labelled(view: JobView) -> JobView:
+    return replace(view, spec=replace(view.spec, labels=("gpu", "linux")))
+
 
 ROWS = [
     (job("a", Phase.NEEDS, unmet=("b", "c")), "waits for jobs", Tone.QUIET, Group.WAITING),
+    (job("a", Phase.NEEDS, unmet=("b",), stuck=("b",)), "waits for jobs", Tone.QUIET, Group.PERSON),
     (job("a", Phase.QUEUED), "queued", Tone.QUIET, Group.WAITING),
     (job("a", Phase.RUNNING), "running", Tone.OPEN, Group.RUNNING),
     (job("a", Phase.RUNNING, is_paused=True), "pausing", Tone.WARNING, Group.RUNNING),
+    (job("a", Phase.RUNNING, is_stopping=True), "stopping", Tone.WARNING, Group.RUNNING),
+    (job("a", Phase.PAUSED, is_paused=True, is_stopping=True), "stopping", Tone.WARNING, Group.RUNNING),
+    (replace(job("a"), sealed=SEALED), "unreadable", Tone.QUIET, Group.WAITING),
+    (replace(job("a", outcome="failed"), sealed=SEALED), "unreadable", Tone.QUIET, Group.ENDED),
     (job("a", Phase.RUNNING, faults=3), "running", Tone.OPEN, Group.PERSON),
     (job("a", Phase.WAITING), "waiting", Tone.OPEN, Group.WAITING),
     (job("a", Phase.PAUSED, is_paused=True), "paused", Tone.WARNING, Group.PERSON),
@@ -88,6 +105,17 @@ def test_what_needs_a_person_is_first_then_what_runs_then_what_waits_the_newest_
         (job("a", Phase.NEEDS, unmet=("b", "c")), "after b, c"),
         (job("a", outcome="failed", reason="old", end=ShiftEnd(reason="the tests fail")), "the tests fail"),
         (job("a", problem="terminated by somebody"), "terminated by somebody"),
+        (job("a", outcome="completed", end=MERGED), "merged as 0123456789"),
+        (job("a", Phase.QUEUED), "waits for a worker"),
+        (labelled(job("a", Phase.QUEUED)), "waits for a worker with the label gpu and linux"),
+        (
+            job("a", Phase.QUEUED, reason="the session on w1 was lost"),
+            "the session on w1 was lost; waits for a worker",
+        ),
+        (job("a", is_stopping=True, reason="old"), "after the current step"),
+        (job("a", is_stopping=True, stop_now=True), "at once"),
+        (job("a", is_paused=True), "after the current session"),
+        (replace(job("a", outcome="failed", reason="old"), sealed=SEALED), SEALED),
     ],
 )
 def test_why(view: JobView, reason: str) -> None:
@@ -105,6 +133,9 @@ def test_why(view: JobView, reason: str) -> None:
         (job("a", outcome="failed"), {JobAsk.RETRY}),
         (job("a", outcome="cancelled"), {JobAsk.RETRY}),
         (job("a", outcome="completed"), set()),
+        (job("a", is_stopping=True), {JobAsk.STOP_NOW}),
+        (replace(job("a"), sealed=SEALED), {JobAsk.STOP, JobAsk.STOP_NOW}),
+        (replace(job("a", outcome="failed"), sealed=SEALED), set()),
     ],
 )
 def test_only_what_makes_sense_may_be_asked(view: JobView, asks: set[JobAsk]) -> None:
@@ -126,6 +157,46 @@ def test_totals_count_each_job_once_and_money_that_was_lost() -> None:
     assert cost_of(jobs[1]) is None
 
 
+def test_nobody_has_a_job_that_is_queued() -> None:
+    assert worker_of(job("a", Phase.RUNNING, worker="w1")) == "w1"
+    assert worker_of(job("a", Phase.QUEUED, worker="w1")) == ""
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ((), "no worker is running; "),
+        (("gpu",), "no worker with the label gpu has asked for jobs lately; "),
+    ],
+)
+def test_that_nobody_takes_a_job(labels: tuple[str, ...], said: str) -> None:
+    assert no_worker(labels).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("session", ""),
+        ("wait", "waits"),
+        ("merge", "wants to merge"),
+        ("exhausted", "limit reached"),
+        ("completed", "completed"),
+        ("of a newer ralph", "of a newer ralph"),
+    ],
+)
+def test_what_follows_a_shift(word: str, said: str) -> None:
+    assert describe_next(word) == said
+
+
+@pytest.mark.parametrize(
+    ("view", "is_so"),
+    [(job("a"), True), (job("a", is_paused=True), False), (job("a", outcome="failed"), False)],
+)
+def test_only_a_paused_job_is_unpaused(view: JobView, is_so: bool) -> None:
+    assert is_idle(view, JobAsk.UNPAUSE) is is_so
+    assert not is_idle(view, JobAsk.STOP)
+
+
 def test_since_when() -> None:
     assert since_of(job("a", since=5.0)) == 5.0
     assert since_of(job("a", outcome="failed", since=7.0)) == 7.0
@@ -136,3 +207,19 @@ def test_since_when() -> None:
 )
 def test_a_job_is_found_by_whatever_is_shown_of_it(sought: str, found: bool) -> None:
     assert has_text(job("a", Phase.QUEUED, title="Shop"), sought) is found
+
+
+def test_what_holds_up_a_job_is_said_before_what_it_waits_for() -> None:
+    assert reason_of(job("a", Phase.NEEDS, unmet=("b", "c"))) == "after b, c"
+    one = job("a", Phase.NEEDS, unmet=("b", "c"), stuck=("b",))
+    assert reason_of(one) == "b is over and not merged: retry it, or stop this job"
+    both = job("a", Phase.NEEDS, unmet=("b", "c"), stuck=("b", "c"), reason="a note was refused")
+    told = "b, c are over and not merged: retry them, or stop this job; a note was refused"
+    assert reason_of(both) == told
+
+
+def test_a_task_without_its_merge_can_be_retried() -> None:
+    task = job("a", outcome="completed")
+    assert possible_asks(task) == ()
+    task = replace(task, spec=replace(task.spec, task="{}"))
+    assert possible_asks(task) == (JobAsk.RETRY,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.fleet.world.memory_fleet import job
 
-from ralph.domain.fleet.address import refusal_of, short_name
+from ralph.domain.fleet.address import is_allowed, refusal_of, short_name
 from ralph.domain.fleet.cron import refusal_of_cron
 from ralph.domain.fleet.exits import common_exit_code, exit_code_of
 from ralph.domain.fleet.job_names import refusal_of_labels, refusal_of_name
@@ -39,6 +39,14 @@ def test_addresses_that_every_machine_understands(address: str) -> None:
         ("./shop.git", "relative path"),
         ("shop.git", "relative path"),
         ("../shop", "relative path"),
+        ("/srv/git/../other/shop.git", "`..`"),
+        ("https://host/octo/%2e%2e/shop.git", "`..`"),
+        ("host:octo/../shop.git", "`..`"),
+        ("host:shop.git?token=hunter2", "more than a path"),
+        ("host:shop.git#hunter2", "more than a path"),
+        ("ssh://-oProxyCommand=hunter2/x.git", "names no host"),
+        ("ssh://-oProxyCommand=hunter2@host/x.git", "names no host"),
+        ("me@-oProxyCommand=hunter2:x.git", "names no host"),
         ("http://host/x.git", "http://"),
         ("git://host/x.git", "git://"),
         ("ext::sh -c hunter2", "name::address"),
@@ -56,6 +64,20 @@ def test_an_address_is_refused_and_not_repeated(address: str, word: str) -> None
     assert refusal is not None
     assert word in refusal.message
     assert "hunter2" not in "".join(refusal)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "allowed"),
+    [
+        ((), True),
+        (("https://host/octo/*",), True),
+        (("git@host:octo/*", "https://host/*"), True),
+        (("https://host/other/*",), False),
+        (("https://host/octo",), False),
+    ],
+)
+def test_an_owner_says_which_repositories_jobs_may_be_about(patterns: tuple[str, ...], allowed: bool) -> None:
+    assert is_allowed("https://host/octo/shop.git", patterns) is allowed
 
 
 @pytest.mark.parametrize(

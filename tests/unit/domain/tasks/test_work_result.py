@@ -68,6 +68,7 @@ def test_the_reason_counts_and_names_what_was_not_begun() -> None:
     assert reason_of([]) == "no task is left to do"
     assert reason_of([], left=left[:1]) == "stopped by the user"
     assert reason_of([STOPPED]) == "1 stopped"
+    assert reason_of([STOPPED], is_single=True) == "stopped by the user"
     cancelled = TaskResult("E", Outcome.CANCELLED, "cancelled by the user")
     assert reason_of([STOPPED, cancelled]) == "1 stopped; 1 cancelled"
 

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from ralph.domain.fleet.job import PROTOCOL, JobSpec
+from ralph.domain.fleet.progress import JobProgress
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
+from ralph.domain.fleet.steps import after_shift
 from ralph.engine.fleet.ports import BaseMoved, Fenced, FleetSpent, Found, OtherVersion, Seat, Stopping
-from ralph.engine.fleet.shift_work import ASK_AGAIN, SAVE_AGAIN, ShiftFailed, ShiftWork
+from ralph.engine.fleet.shift_work import ASK_AGAIN, RENEW_EVERY, SAVE_AGAIN, ShiftFailed, ShiftWork
 from ralph.errors import RalphError, ServiceAway, ServiceRefused, UsageError
 
 JOB = JobSpec(id="shop-1", repository="https://example.org/shop.git", command=("run", "-f", "PROMPT.md"))
@@ -34,7 +36,9 @@ class World:
     beats: list[Beat] = field(default_factory=list)
     run_ids: list[str] = field(default_factory=list)
     is_now: bool = False
+    asked_now: asyncio.Event = field(default_factory=asyncio.Event)
     is_spent: bool = False
+    is_renewing: bool = False
 
     # Seats, and the one seat
     def of(self, job: JobSpec) -> Seat:
@@ -67,7 +71,7 @@ class World:
         await asyncio.Event().wait()
 
     async def requested_now(self) -> None:
-        await asyncio.Event().wait()
+        await self.asked_now.wait()
 
     # ShiftProcess
     async def run(
@@ -87,20 +91,20 @@ class World:
         return self.ends
 
     # Ledger
-    async def enter(self, job: JobSpec, *, cost: float) -> str:
+    async def enter(self, job: JobSpec, *, turn: int, cost: float) -> str:
         self.log.append(f"enter {cost:g}")
         if self.is_spent:
             raise FleetSpent("all of it")
         return self.refusals.pop(0) if self.refusals else ""
 
-    async def leave(self, job: JobSpec, *, cost: float) -> None:
+    async def leave(self, job: JobSpec, *, turn: int, cost: float) -> None:
         self.log.append(f"leave {cost:g}")
 
     async def sleep(self, seconds: float) -> None:
-        if seconds < 100 or seconds == SAVE_AGAIN[-1]:
-            self.slept.append(seconds)
-            return
-        await asyncio.Event().wait()
+        if seconds == RENEW_EVERY and not self.is_renewing:
+            self.is_renewing = True
+            await asyncio.Event().wait()
+        self.slept.append(seconds)
 
     def do(self, order: ShiftOrder | None = None) -> ShiftEnd:
         work = ShiftWork(worker="w1", version="1.0", seats=self, process=self, ledger=self, sleep=self.sleep)
@@ -130,6 +134,17 @@ def test_a_shift_that_was_done_before_is_not_done_again() -> None:
 
     assert world.do() == world.remote
     assert world.log == ["open"]
+
+
+def test_how_it_ended_once_is_no_answer_to_a_retry() -> None:
+    """Its job was stopped, and never heard that the session had ended well on the remote."""
+    stopped = replace(BEFORE, turn=5, outcome="cancelled", want="")
+    world = World(remote=stopped)
+    end = world.do(ShiftOrder(job=JOB, turn=3, retry=1, resumes=True))
+    assert (end.turn, end.retry) == (6, 1)
+    assert "run" in world.log
+    waiting = World(remote=stopped, refusals=["taken"] * 9).do(ShiftOrder(job=JOB, turn=3, retry=1))
+    assert (waiting.turn, waiting.want) == (3, "wait")
 
 
 def test_a_record_that_went_back_in_time_is_not_continued() -> None:
@@ -183,7 +198,13 @@ def test_what_lost_sessions_cost_is_told_to_the_ledger() -> None:
 def test_its_turn_to_merge() -> None:
     world = World()
     world.do(ShiftOrder(job=JOB, turn=3, may_merge=True))
-    assert world.log[2:5] == ["take", "catch up", "run"]
+    assert world.log[1:4] == ["take", "catch up", "run"]
+
+
+def test_a_merge_has_no_session_and_needs_neither_a_place_nor_money() -> None:
+    world = World(refusals=["all places are taken"] * 9, is_spent=True)
+    world.do(ShiftOrder(job=JOB, turn=3, may_merge=True))
+    assert not [each for each in world.log if each.startswith(("enter", "leave"))]
 
 
 def test_a_base_that_moved_is_merged_again() -> None:
@@ -192,7 +213,9 @@ def test_a_base_that_moved_is_merged_again() -> None:
     end = world.do(ShiftOrder(job=JOB, turn=3, may_merge=True))
 
     assert (end.turn, end.want, end.run_id) == (3, "merge", "r1")
-    assert world.log[-2:] == ["forget", "leave 5"]
+    assert world.log[-1] == "forget"
+    assert (end.cost, end.lost_cost) == (BEFORE.cost, 1.0), "nothing of it was saved, but it was paid for"
+    assert after_shift(JobProgress(turn=3, lost_cost=0.5), end, 9.0).lost_cost == 1.5
 
 
 @pytest.mark.parametrize("fenced_at", ["take", "save"])
@@ -229,12 +252,39 @@ def test_a_job_that_is_stopped_before_its_run_begins_is_cancelled() -> None:
 
     assert (end.turn, end.outcome, end.want, end.exit_code) == (3, "cancelled", "", 130)
     assert "save 4" not in world.log
+    assert end.lost_cost == 0.5
 
 
 def test_a_remote_that_is_away_is_pushed_to_again() -> None:
     world = World(pushes=[ServiceAway("away")] * 3)
     assert world.do().turn == 4
     assert world.slept == list(SAVE_AGAIN[:3])
+
+
+def test_a_session_is_pushed_however_long_the_remote_is_away() -> None:
+    world = World(pushes=[ServiceAway("no route to it")] * 150)
+
+    assert world.do().turn == 4
+
+    assert world.slept == [*SAVE_AGAIN, *[SAVE_AGAIN[-1]] * (150 - len(SAVE_AGAIN))]
+    said = world.beats[-1]
+    assert said.lines[-1] == "cannot push: no route to it; trying again in 5m0s"
+    assert (said.cost, len(said.lines), said.first_line) == (0.5, 100, 50)
+
+
+def test_a_stop_now_ends_the_wait_for_a_remote() -> None:
+    """At once: this test would hang for the rest of those seconds."""
+
+    class Waiting(World):
+        async def sleep(self, seconds: float) -> None:
+            self.is_now = True
+            self.asked_now.set()
+            await asyncio.Event().wait()
+
+    world = Waiting(pushes=[ServiceAway("away")] * 2)
+    with pytest.raises(ServiceAway):
+        world.do()
+    assert world.log.count("save 4") == 2
 
 
 def test_nobody_waits_for_a_remote_who_wants_to_stop_now() -> None:

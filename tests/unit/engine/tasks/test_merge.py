@@ -52,6 +52,20 @@ def answer(result: MergeResult) -> Callable[[World], None]:
     return prepare
 
 
+@pytest.mark.parametrize(
+    ("prepare", "noted"),
+    [
+        (lambda world: None, "c" * 40),
+        (lambda world: world.branch.unchanged.add("A"), "c" * 40),
+        (answer(Conflict(("a.py",), TIP)), ""),
+        (answer(NotMerged("your working tree is in the way")), ""),
+    ],
+)
+def test_only_what_ralph_has_merged_is_told_as_merged(prepare: Callable[[World], None], noted: str) -> None:
+    world, _ = merge(prepare=prepare)
+    assert world.shift.merged == noted
+
+
 def test_merged_work_is_done_and_its_worktree_is_removed() -> None:
     world, result = merge()
     assert result == TaskResult("A", Outcome.COMPLETED, "merged as cccccccccccc")

@@ -17,6 +17,7 @@ from ralph.domain.tasks.pipeline import Merged, MergeResult, Pipeline, Unverifie
 from ralph.domain.tasks.task import Task, TaskStatus, count_iteration
 from ralph.engine.loop import RunResult
 from ralph.engine.recording import Listener
+from ralph.engine.shift import ShortShift
 from ralph.engine.stop_token import StopToken
 from ralph.engine.tasks.merge import TaskMerge
 from ralph.engine.tasks.ports import NoSupply, Removal, Supply, Verify, WayOut, Worktree
@@ -263,6 +264,7 @@ class World:
         self.events: list[LoopEvent] = []
         self.reported: list[TaskReported] = []
         self.has_reported = asyncio.Event()
+        self.shift = ShortShift(sessions=0, longest_wait=0.0, may_merge=True)
         self.wrong: Callable[[Task], str] = lambda task: ""  # what the check of a merged tree finds
 
     def merge(self) -> TaskMerge:
@@ -279,6 +281,7 @@ class World:
             clock=self.clock,
             control=self.control,
             publish=self.events.append,
+            shift=self.shift,
         )
 
     async def work(

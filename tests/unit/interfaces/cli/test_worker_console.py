@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 
 from ralph.domain.fleet.worker_news import (
     ClonesRemoved,
+    JobUnreadable,
     ServerBack,
     ServerLost,
     ShiftBegan,
@@ -20,6 +22,7 @@ from ralph.domain.fleet.worker_news import (
 )
 from ralph.interfaces.cli.fleet.worker_console import WorkerConsole
 
+CLOCK = re.compile(r"\d\d:\d\d:\d\d ")
 READY = WorkerReady(
     worker="w1",
     address="localhost:7233",
@@ -47,10 +50,13 @@ def printed(news: WorkerNews, *, as_json: bool = False) -> tuple[str, str]:
     ("news", "said"),
     [
         (READY, "worker w1, ralph 1.0: 2 sessions at a time, labels gpu, linux"),
-        (ShiftBegan(job="a-1", turn=0), "a-1: begun"),
-        (ended(), "a-1: iteration 3, continue (1m15s)"),
-        (ended(next="wait", reason="the limit resets at 5"), "continue, waits: the limit resets at 5"),
-        (ended(next="completed", decision="accept"), "accept, completed"),
+        (ShiftBegan(job="a-1", turn=0), "a-1: started"),
+        (ShiftBegan(job="a-1", turn=1), "a-1: continued"),
+        (ended(), "a-1: iteration 3 not done yet (1m15s)"),
+        (ended(next="wait", reason="the limit resets at 5"), "yet, waits: the limit resets at 5"),
+        (ended(next="completed", decision="accept"), "iteration 3 accepted, completed"),
+        (ended(next="exhausted"), "iteration 3 not done yet, limit reached"),
+        (JobUnreadable(job="a-1", reason="encrypted"), "a-1: cannot be read here: it is encrypted"),
         (ended(iteration=0, decision="", next="wait", reason="no place"), "a-1: waits: no place"),
         (ShiftLost(job="a-1", turn=1, reason="killed", hint="look there", seconds=1.0), "  look there"),
         (ServerLost(reason="refused"), "sessions under way continue"),
@@ -64,6 +70,7 @@ def printed(news: WorkerNews, *, as_json: bool = False) -> tuple[str, str]:
 def test_a_line_says_it(news: WorkerNews, said: str) -> None:
     out, err = printed(news)
     assert said in err
+    assert CLOCK.match(err)
     assert out == ""
 
 

@@ -93,8 +93,8 @@ GOLDEN = [
     ),
     pytest.param(
         RunStarted("r1", "basic", "claude", "/project"),
-        "ralph run r1\nprofile basic · agent claude · any number of iterations in all\nroot /project\n",
-        "ralph run r1\nprofile basic - agent claude - any number of iterations in all\nroot /project\n",
+        "ralph run r1\nprofile basic · agent claude · no limit on iterations\nroot /project\n",
+        "ralph run r1\nprofile basic - agent claude - no limit on iterations\nroot /project\n",
         id="run without a limit",
     ),
     pytest.param(

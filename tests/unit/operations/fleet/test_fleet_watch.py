@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 
 import pytest
 from tests.fleet.world.memory_fleet import MemoryFleet, job
 
 from ralph.domain.fleet.board import JobAsk
 from ralph.domain.fleet.shift import Beat
+from ralph.domain.fleet.views import JobView
 from ralph.errors import ServiceAway, UsageError
+from ralph.operations.fleet.past import JobPast
 from ralph.operations.fleet.watch import FleetWatch
 
 pytestmark = pytest.mark.timeout(60)
@@ -88,6 +91,23 @@ def test_a_job_is_followed_and_asked() -> None:
 
     asyncio.run(ask())
     assert [words[1] for words in fleet.asked] == ["steer", "pause", "unpause", "stop", "stop_now", "retry"]
+
+
+def test_the_past_of_a_job_is_read_beside_the_loop() -> None:
+    """It takes git and a while, and nothing of a face may wait for it."""
+    threads = []
+
+    def read(view: JobView) -> JobPast:
+        threads.append(threading.current_thread())
+        return JobPast(lines=(view.spec.id,))
+
+    async def ask() -> None:
+        watch = FleetWatch(Connection(MemoryFleet()), read_past=read)
+        assert (await watch.past(job("a", outcome="failed"))).lines == ("a",)
+        assert threads != [threading.current_thread()]
+        watch.close()
+
+    asyncio.run(ask())
 
 
 def test_no_face_loads_the_servers_library_before_it_asks() -> None:

@@ -11,6 +11,8 @@ import pytest
 from tests.fleet.world.memory_fleet import MemoryFleet, job
 
 from ralph.domain.fleet.job import JobSpec
+from ralph.domain.fleet.job_size import LARGEST
+from ralph.domain.fleet.views import JobView
 from ralph.domain.tasks.entry import Known
 from ralph.domain.tasks.task import Task
 from ralph.errors import UsageError
@@ -18,7 +20,6 @@ from ralph.operations.fleet.desk import FleetDesk
 from ralph.operations.fleet.jobs import follow_until_ended
 from ralph.operations.fleet.logs import JobLog
 from ralph.operations.fleet.submission import (
-    LARGEST,
     Submitted,
     Terms,
     command_job,
@@ -114,7 +115,7 @@ def test_another_job_of_the_same_name_is_not_taken_for_this_one() -> None:
 
 
 def test_it_is_told_that_nobody_is_there_to_do_it() -> None:
-    assert "no worker with label gpu and linux" in asyncio.run(
+    assert "no worker with the label gpu and linux" in asyncio.run(
         missing_workers(MemoryFleet(), ("gpu", "linux"))
     )
 
@@ -159,3 +160,23 @@ def test_a_log_whose_record_cannot_be_read_here_shows_what_is_said(tmp_path: Pat
     assert lines == ["four", "five"]
     assert "cannot be read from here" in complaints[0]
     assert complaints[1] == "3 lines missed; the job's record will have them"
+
+
+def test_the_same_job_with_a_long_text_is_the_same() -> None:
+    class Shortening(MemoryFleet):
+        """Views of a real server have only the beginning of what is long."""
+
+        async def job(self, job_id: str) -> JobView:
+            found = await super().job(job_id)
+            return replace(found, spec=replace(found.spec, command=("run", "…")))
+
+        async def spec(self, job_id: str) -> JobSpec:
+            return self.views[job_id].spec
+
+    fleet, terms = Shortening(), replace(TERMS, name="mine")
+    asyncio.run(submit(fleet, [command_job(terms, ("run", "word " * 9_000))]))
+
+    again = [command_job(terms, ("run", "word " * 9_000))]
+    assert asyncio.run(submit(fleet, again)) == Submitted(known=("mine",))
+    with pytest.raises(UsageError, match="another job mine already"):
+        asyncio.run(submit(fleet, [command_job(terms, ("run", "word " * 9_000 + "!"))]))

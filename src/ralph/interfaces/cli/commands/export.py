@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ralph.interfaces.cli.options import PATH, json_option, print_json, project_dir_option, state_folder
 
+if TYPE_CHECKING:
+    from ralph.operations.runs.portable import Exported
+
 HELP = """Write RUN into one file, with everything that `ralph resume` needs of the record: its state, its events, its sessions,
 its tasks, what it began with. RUN is a run's name, its beginning or end, `last`, or a task.
 
 On the other machine, `ralph import FILE` in a clone of the repository puts it on record there, and `ralph resume` continues it:
-same count, spend, feedback and limits. The code is not in the file: commit what the run has left, and push it.
+same count, spend, feedback and limits. The code is not in the file: commit and push your changes first.
 
-Secrets are masked, in the run's prompt and flags too. A run that is under way is exported as it is now, and continues here.
+Secrets are masked, in the run's prompt and flags too. A run that is under way is exported as it is now, and continues here:
+stop it first if you want to continue it elsewhere.
 
 \b
 Examples:
   ralph export last
   ralph export ab12 -o run.tar.gz
-  ralph export last -o - | ssh build 'cd project && ralph import --trust -'
+  ralph export last -o - | ssh build 'cd project && git pull -q && ralph import --trust -'
 """
 
 
@@ -52,13 +59,19 @@ def command(run: str, output: Path | None, as_json: bool, project_dir: Path | No
         print_json({**about, "branch": code.branch or None, "clean": code.is_clean, "masked": code.is_masked})
     elif not to_stdout:
         print(where)
-    if exported.run.live:
-        _tell(f"run {exported.run.id} is under way: this is how it stood")
-    if not code.is_clean:
-        _tell("its working tree has changes that are not committed; they are not in the file")
+    for line in _remarks(exported):
+        print(line, file=sys.stderr)
+
+
+def _remarks(exported: Exported) -> Iterator[str]:
+    run, code = exported.run, exported.code
+    commit = code.commit[:12] + (f" ({code.branch})" if code.branch else "")
+    yield f"exported run {run.id}" + (", which is under way, as it is now" if run.live else "")
     if code.is_masked:
-        _tell("secrets in its prompt or flags were masked: it cannot be resumed with them")
-
-
-def _tell(text: str) -> None:
-    print(f"ralph: {text}", file=sys.stderr)
+        yield "   Secrets in its prompt or flags were masked: it cannot be resumed with them."
+    if not code.is_clean:
+        yield "   First:       commit and push your changes: what is not committed is not in the file"
+    elif commit:
+        yield f"   First:       push commit {commit}, if it is not on the remote: the code is not in the file"
+    file = shlex.quote(exported.file.name) if exported.file else "FILE"
+    yield f"   To continue: copy the file; in a clone on the other machine: `ralph import {file}`, then `ralph resume`"

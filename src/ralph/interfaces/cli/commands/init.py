@@ -6,11 +6,8 @@ import contextlib
 import json
 import os
 import shlex
-import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -32,6 +29,7 @@ from ralph.interfaces.cli.options import (
     iteration_option,
     project_dir_option,
 )
+from ralph.interfaces.cli.termination import sigterm_as_ctrl_c
 from ralph.operations.proposals import Proposals, propose_settings
 from ralph.operations.settings_file import check_writable, settings_document, write_settings
 from ralph.operations.trust import trust_written
@@ -174,7 +172,7 @@ def _from_questions(root: Root) -> None:
         raise UsageError(message, hint=f"without one, use flags: {_EXAMPLE}")
     check_writable(root.state)
     try:
-        with _sigterm_as_ctrl_c():
+        with sigterm_as_ctrl_c():
             if not _may_write(root):
                 click.echo("Settings left as they are.")
                 return
@@ -202,20 +200,6 @@ def _may_write(root: Root) -> bool:
         overlay = " (with local overlay from settings.local.json)" if LOCAL_FILE in found.files else ""
         click.echo(f"Loaded from {SETTINGS_FILE}{overlay}")
     return is_yes(ask("Overwrite? (y/N): "))
-
-
-@contextlib.contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """SIGTERM ends the questions like Ctrl-C and leaves the terminal in order."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _write(root: Root, document: dict[str, object]) -> None:

@@ -86,12 +86,19 @@ def command(
     from ralph.operations.runs.resume import prepare_resume
 
     root = find_root(Path.cwd(), project_dir)
-    resumed = prepare_resume(root, run, iterations=max_iterations, flags=given_settings(), as_found=as_found)
+    shift: OpenShift | None = click.get_current_context().obj
+    resumed = prepare_resume(
+        root,
+        run,
+        iterations=max_iterations,
+        flags=given_settings(),
+        as_found=as_found,
+        keeps_settings=shift is not None,
+    )
     if run is None and resumed.run.state is not RunState.INTERRUPTED:
         found = resumed.run
         state = ": ".join(filter(None, (found.state.words, found.reason)))
         print(f"ralph: resuming run {found.id} ({state})", file=sys.stderr)
-    shift: OpenShift | None = click.get_current_context().obj
     for difference in resumed.changed if shift is None or not shift.continues else ():
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
     result = run_on_console(resumed.launch, verbose=verbose, json_lines=as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.decisions import INTERRUPTED, UNDER_WAY, describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView, fold_iterations
 from ralph.domain.views.runs import LAST, RunView
+from ralph.errors import StoreError
 from ralph.interfaces.cli.commands.status import why
 from ralph.interfaces.cli.folding import print_folded
 from ralph.interfaces.cli.options import Count, json_option, print_json, project_dir_option, state_folder
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 PROMPT_LINES = 5
 WORDS_LINES = 10
 LINE_CHARS = 400
+LOG_BYTES = 1_000_000
 
 HELP = """Show each iteration of a run: the prompt, what the agent did, the checks, the decision and why. RUN is a
 run's name, its beginning or end, `last` (the default), or a task, whose newest run it means. A `ralph work` is shown with
@@ -68,20 +70,25 @@ def show_run(
     *,
     as_json: bool,
     job: dict[str, Any] | None = None,
+    elsewhere: str = "",
 ) -> None:
-    """``job``: what `ralph fleet show` adds to the JSON."""
+    """``job``: what `ralph fleet show` adds to the JSON. ``elsewhere``: the files are not here for long: what shows those of
+    an iteration, which are therefore printed in full if only one is shown."""
     from ralph.operations.runs.files import RunFiles
 
     shown = [(view, _iterations(record, view, iteration))]
     if iteration is None:
-        parts = (record.run(name) for name, _ in record.tasks_of(view.id))
-        shown += [(part, _iterations(record, part, None)) for part in parts if part is not None]
+        parts = [part for name, _ in record.tasks_of(view.id) if (part := record.run(name)) is not None]
+        if elsewhere:
+            parts = [replace(part, root=view.root) for part in parts]
+        shown += [(part, _iterations(record, part, None)) for part in parts]
     if as_json:
         _print_json(shown, {} if job is None else {"job": job})
         return
     for place, (each, iterations) in enumerate(shown):
         print("\n" if place else "", end="")
-        _print_text(RunFiles(record.state_folder, each.id), each, iterations)
+        files = RunFiles(record.state_folder, each.id)
+        _print_text(files, each, iterations, elsewhere=elsewhere, is_whole=iteration is not None)
 
 
 def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iterator[IterationView]:
@@ -96,10 +103,14 @@ def _iterations(record: RunRecord, view: RunView, iteration: int | None) -> Iter
         raise no_iteration(record, view, iteration)
 
 
-def _print_text(files: RunFiles, view: RunView, iterations: Iterator[IterationView]) -> None:
+def _print_text(
+    files: RunFiles, view: RunView, iterations: Iterator[IterationView], *, elsewhere: str, is_whole: bool
+) -> None:
     look = detect_look(sys.stdout)
     print_folded("\n".join(_run_lines(view, look)))
-    text = IterationText(look, files)
+    text: IterationText = IterationText(look, files)
+    if elsewhere:
+        text = InlineText(look, files) if is_whole else FarText(look, files, elsewhere)
     for iteration in iterations:
         live = view.live and iteration.iteration == view.iteration
         print_folded("\n".join(text.lines(iteration, live=live)))
@@ -213,9 +224,18 @@ class IterationText:
     def _prompt(self, view: IterationView) -> list[str]:
         from ralph.operations.watch import prompt_of  # only for people
 
-        shown = _first_lines(prompt_of(self._files.state_folder, view), PROMPT_LINES)
-        where = f", {clean_line(view.prompt_file)}" if view.prompt_file else ""
-        return [f"  prompt ({plural(view.prompt_chars, 'character')}{where})", *self._quoted(shown)]
+        shown = self._shown_of_prompt(prompt_of(self._files.state_folder, view))
+        where = self._place_of_prompt(view)
+        return [
+            f"  prompt ({plural(view.prompt_chars, 'character')}{f', {where}' if where else ''})",
+            *self._quoted(shown),
+        ]
+
+    def _shown_of_prompt(self, text: str) -> list[str]:
+        return _first_lines(text, PROMPT_LINES)
+
+    def _place_of_prompt(self, view: IterationView) -> str:
+        return clean_line(view.prompt_file)
 
     def _agent(self, view: IterationView) -> list[str]:
         used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.activity.tools.most_common())
@@ -254,9 +274,10 @@ class IterationText:
         lines = [f"  {line}"]
         if check.command and check.command != check.name:
             lines.append(f"    command: {clean_line(check.command)}")
-        if check.log_file:
-            lines.append(f"    log: {clean_line(self._log(check.log_file))}")
-        return lines
+        return [*lines, *self._log_lines(check.log_file)] if check.log_file else lines
+
+    def _log_lines(self, recorded: str) -> list[str]:
+        return [f"    log: {clean_line(self._log(recorded))}"]
 
     def _log(self, recorded: str) -> str:
         """An earlier version recorded a link to the newest run's file; this run's file is in its folder."""
@@ -299,6 +320,43 @@ class IterationText:
 
     def _bad(self, text: str) -> str:
         return f"{self._colors.red}{self._marks.error} {text}{self._colors.off}"
+
+
+class FarText(IterationText):
+    """Of a record that is on another machine. ``command``: prints the files of one iteration."""
+
+    def __init__(self, look: Look, files: RunFiles, command: str) -> None:
+        super().__init__(look, files)
+        self._command = command
+        self._number = 0
+
+    def lines(self, view: IterationView, *, live: bool = False) -> list[str]:
+        self._number = view.iteration
+        return super().lines(view, live=live)
+
+    def _place_of_prompt(self, view: IterationView) -> str:
+        return f"`{self._command} {self._number}`" if view.prompt_chars else ""
+
+    def _log_lines(self, recorded: str) -> list[str]:
+        return [f"    log: `{self._command} {self._number}`"]
+
+
+class InlineText(IterationText):
+    """With the whole prompt, and what the checks printed."""
+
+    def _shown_of_prompt(self, text: str) -> list[str]:
+        return clean(text).strip("\n").split("\n")
+
+    def _place_of_prompt(self, view: IterationView) -> str:
+        return ""
+
+    def _log_lines(self, recorded: str) -> list[str]:
+        try:
+            with self._files.open(Path(recorded).name) as file:
+                text = file.read(LOG_BYTES).decode(errors="replace")
+        except (OSError, StoreError):
+            return ["    log: not in the record"]
+        return ["    log:", *(f"  {line}" for line in self._quoted(clean(text).strip("\n").split("\n")))]
 
 
 def _first_lines(text: str, number: int) -> list[str]:

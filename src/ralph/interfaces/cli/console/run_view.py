@@ -245,9 +245,7 @@ class Console:
         words = [
             f"profile {event.profile}",
             f"agent {event.agent}",
-            f"at most {plural(event.maximum, 'iteration')}"
-            if event.maximum
-            else "any number of iterations in all",
+            f"at most {plural(event.maximum, 'iteration')}" if event.maximum else "no limit on iterations",
         ]
         return [
             f"{self._colors.bold}ralph run {clean_line(event.run_id)}{self._colors.off}",

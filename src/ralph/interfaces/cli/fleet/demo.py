@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -16,6 +17,8 @@ from ralph.interfaces.cli.table import table_lines
 
 if TYPE_CHECKING:
     from ralph.operations.fleet.demo import DemoLook, DemoPlace, DemoResult
+
+T = TypeVar("T")
 
 INTRODUCTION = """\
 A Temporal server, a git repository, two workers and six jobs, all on this machine; one worker is killed in the middle.
@@ -31,7 +34,7 @@ def command(keep: bool) -> int:
     """Watch six jobs survive the loss of a worker; no account needed.
 
     Makes a server, a repository and two workers in a temporary folder, submits six jobs, and kills one worker with
-    signal 9 while it works. Its jobs continue on the other one, after the last iteration that was judged. It takes less than a
+    signal 9 while it works. Its jobs continue on the other one, after the last iteration that was judged. It takes about a
     minute, and leaves nothing behind.
     """
     with requires_extra("`ralph fleet`", "fleet"):
@@ -43,6 +46,11 @@ def command(keep: bool) -> int:
     if not keep:
         _summarize(result)
     return common_exit_code(result.jobs)
+
+
+def _shown(cells: Sequence[T]) -> list[T]:
+    """All jobs of the demo have the same title: the room is for what happens to them."""
+    return [cell for column, cell in zip(COLUMNS, cells, strict=True) if column.title != "title"]
 
 
 class _Screen:
@@ -61,7 +69,8 @@ class _Screen:
     def show(self, look: DemoLook) -> None:
         if self._is_live:
             now = time.time()
-            lines = table_lines(COLUMNS, [row_of(job, now) for job in look.jobs], sys.stdout)
+            rows = [_shown(row_of(job, now)) for job in look.jobs]
+            lines = table_lines(_shown(COLUMNS), rows, sys.stdout)
             self._erase()
             print("\n".join(lines), flush=True)
             self._drawn = len(lines)
@@ -83,14 +92,14 @@ class _Screen:
 def _summarize(result: DemoResult) -> None:
     iterations = sum(job.progress.last.iteration for job in result.jobs)
     lost = sum(job.progress.lost_shifts for job in result.jobs)
-    moved = f"{plural(len(result.moved), 'job')} went on elsewhere, the last {duration(result.pause)} later"
+    moved = f"{plural(len(result.moved), 'job')} continued elsewhere, the last {duration(result.pause)} later"
     lines = (
         "",
         f"{plural(len(result.jobs), 'job')}, {plural(iterations, 'iteration')} judged, in {duration(result.seconds)}",
         f"{result.killed or 'no worker'} was killed with {plural(lost, 'session')} under way: {moved}",
         "Every step is in its branch once: the check that says so passed after each iteration.",
         "",
-        "Next: `temporal server start-dev`, `ralph fleet worker` on each machine, `ralph fleet submit --help`.",
+        "Next: docs/fleet.md sets up a fleet of your own, step by step; `ralph fleet --help` lists its commands.",
     )
     print("\n".join(lines), file=sys.stderr)
 

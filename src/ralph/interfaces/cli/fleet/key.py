@@ -30,7 +30,7 @@ def command() -> None:
     print(make_key())
     if sys.stdout.isatty():
         lines = (
-            "Give it to every worker and every submitter, and to nobody else: as RALPH_FLEET_KEY, or in a file that",
-            "RALPH_FLEET_KEY_FILE names. Without it nobody can read what jobs say on the server; it cannot be recovered.",
+            "Every worker and every submitter needs it, and nobody else: set RALPH_FLEET_KEY,",
+            "or RALPH_FLEET_KEY_FILE to a file with it. Keep a copy: it cannot be recovered.",
         )
         print("\n".join(lines), file=sys.stderr)

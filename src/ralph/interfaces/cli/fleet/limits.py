@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.domain.text.figures import money
+from ralph.domain.text.figures import money, plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.fleet.asking import open_desk
@@ -86,7 +86,7 @@ def _changed(limits: FleetLimits, given: dict[str, int | None], max_cost: float 
 def _lines(limits: FleetLimits) -> list[str]:
     in_use = dict(limits.in_use)
     lines = [
-        f"{clean_line(name)}: at most {count} sessions at a time; {in_use.get(name, 0)} now"
+        f"{clean_line(name)}: at most {plural(count, 'session')} at a time; {in_use.get(name, 0)} now"
         for name, count in limits.sessions
     ]
     if limits.max_cost is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from ralph.domain.fleet.board import JobAsk
+from ralph.domain.fleet.board import JobAsk, is_idle
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.fleet.asking import job_argument, open_desk
 
@@ -41,7 +41,7 @@ def pause(jobs: tuple[str, ...]) -> None:
 @_jobs_argument
 def unpause(jobs: tuple[str, ...]) -> None:
     """Continue paused jobs."""
-    _ask(jobs, JobAsk.UNPAUSE, done="continuing")
+    _ask(jobs, JobAsk.UNPAUSE, done="continuing", idle="was not paused")
 
 
 @click.command("stop")
@@ -67,10 +67,13 @@ def retry(jobs: tuple[str, ...]) -> None:
     _ask(jobs, JobAsk.RETRY, done="continuing where it stopped")
 
 
-def _ask(jobs: Sequence[str], asked: JobAsk, text: str = "", *, done: str) -> None:
-    from ralph.operations.fleet.jobs import ask_of_job
+def _ask(jobs: Sequence[str], asked: JobAsk, text: str = "", *, done: str, idle: str = "") -> None:
+    """``idle``: what to say of a job of which nobody need have asked that."""
+    from ralph.operations.fleet.jobs import ask_of_job, find_job
 
     with open_desk() as desk:
-        for job in jobs:
-            ask_of_job(desk, job, asked, text)
-            print(f"{done}: job {clean_line(job)}", file=sys.stderr)
+        for name in jobs:
+            job = find_job(desk, name)
+            ask_of_job(desk, job.spec.id, asked, text)  # in any case: what is seen is a moment old
+            said = idle if idle and is_idle(job, asked) else done
+            print(f"{said}: job {clean_line(job.spec.id)}", file=sys.stderr)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ralph.domain.fleet.board import describe_job, reason_of, since_of, title_of
+from ralph.domain.fleet.board import describe_job, reason_of, since_of, title_of, worker_of
 from ralph.domain.text.figures import age, plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.runs import LAST, RunState, RunView
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 HELP = """Show a job: its repository and branch, where it runs and why it stands where it does; then each iteration of its run, as
 `ralph show` shows it. The record comes from the git remote, so whatever has been judged is in it; the session under way is not
-(`ralph fleet logs -f` shows that).
+(`ralph fleet logs -f` shows that). With --iteration, the prompt and the logs of the checks are printed in full.
+
+JOB is a job's name, its beginning or end, or `last`.
 
 \b
 Examples:
   ralph fleet show shop-3f2a1c
-  ralph fleet show shop-3f2a1c --iteration 2
+  ralph fleet show shop-3f2a1c -i 2
   ralph fleet show shop-3f2a1c --json | jq '.iterations[].decision'
 """
 _STATES = {"paused": RunState.PAUSED, "waiting": RunState.WAITING}
@@ -39,7 +41,13 @@ _STATES = {"paused": RunState.PAUSED, "waiting": RunState.WAITING}
 
 @click.command("show", help=HELP)
 @job_argument
-@click.option("--iteration", type=Count(), metavar="N", help="Only this iteration.")
+@click.option(
+    "-i",
+    "--iteration",
+    type=Count(),
+    metavar="N",
+    help="Only this iteration, with its prompt and logs in full.",
+)
 @json_option("Print it as JSON.")
 def command(job: str, iteration: int | None, as_json: bool) -> None:
     from ralph.operations.fleet.jobs import find_job
@@ -48,6 +56,8 @@ def command(job: str, iteration: int | None, as_json: bool) -> None:
         view = find_job(desk, job)
     if not as_json and iteration is None:
         print_folded("\n".join(_lines(view, colors_of(detect_look(sys.stdout)), time.time())))
+    if view.sealed and not as_json and iteration is None:
+        return
     try:
         is_shown = _show_record(view, iteration, as_json=as_json)
     except RalphError as error:
@@ -58,7 +68,7 @@ def command(job: str, iteration: int | None, as_json: bool) -> None:
     if is_shown:
         return
     if iteration is not None:
-        message = f"job {clean_line(job)} has no iteration {iteration}"
+        message = f"job {clean_line(view.spec.id)} has no iteration {iteration}"
         raise UsageError(message, hint="nobody has worked on it yet")
     if as_json:
         print_json({"job": job_data(view), "run": None, "iterations": [], "tasks": []})
@@ -78,7 +88,11 @@ def _show_record(view: JobView, iteration: int | None, *, as_json: bool) -> bool
             run = _as_it_is(record.view(view.progress.last.run_id or LAST), view)
             if not as_json and iteration is None:
                 print()
-            show_run(record, run, iteration, as_json=as_json, job=job_data(view))
+            parts = record.tasks_of(run.id)
+            if iteration is not None and len(parts) == 1:  # the one that has the iterations
+                run = replace(record.run(parts[0][0]) or run, root=run.root)
+            files = f"ralph fleet show {clean_line(view.spec.id)} --iteration"
+            show_run(record, run, iteration, as_json=as_json, job=job_data(view), elsewhere=files)
     return True
 
 
@@ -106,8 +120,7 @@ def _lines(job: JobView, colors: Colors, now: float) -> Iterator[str]:
         ("repository", spec.repository),
         ("base", spec.base),
         ("branch", f"{spec.branch}{f' at {last.commit[:12]}' if last.commit else ''}"),
-        ("merged", f"as {last.merged[:12]}" if last.merged else ""),
-        ("worker", f"{progress.worker}{lost}"),
+        ("worker", f"{worker_of(job)}{lost}".removeprefix("; ")),
         ("labels", ", ".join(spec.labels)),
         ("needs", ", ".join(spec.needs)),
         ("needed by", ", ".join(spec.feeds)),

@@ -20,6 +20,7 @@ from ralph.domain.fleet.board import (
     title_of,
     tokens_of,
     total_of,
+    worker_of,
 )
 from ralph.domain.text.figures import age, compact, money
 from ralph.domain.views.decisions import Tone
@@ -43,8 +44,10 @@ queued          for a worker that is free and has its labels
 running         a session or its checks are under way
 waiting         for a limit to reset, a delay, or something outside
 paused          by `ralph fleet pause`; `ralph fleet unpause` continues it
+pausing, stopping: the session under way ends first
 merging         waits for its turn to merge, or merges
 completed, merged, limit reached, cancelled, failed: how it ended
+unreadable      only with its key: `ralph fleet key --help`
 
 \b
 Examples:
@@ -73,11 +76,15 @@ COLORS = {Tone.GOOD: "green", Tone.BAD: "red", Tone.WARNING: "yellow", Tone.OPEN
 @click.option("-w", "--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
 @click.option("-a", "--all", "show_all", is_flag=True, help=f"Show all jobs, not only {LIMIT}.")
 def command(jobs: tuple[str, ...], as_json: bool, watch: bool, show_all: bool) -> None:
+    from ralph.operations.fleet.jobs import missing_workers
+
     with open_desk() as desk:
         limit = MOST if show_all else LIMIT
         if not watch:
             seen = _read(desk, jobs, limit)
             print(_json(seen) if as_json else _table(seen, limit))
+            for line in () if as_json else missing_workers(desk, seen):
+                print(f"ralph: {line}", file=sys.stderr)
             return
         from ralph.interfaces.cli.watching import watch as watch_jobs
 
@@ -128,7 +135,7 @@ def row_of(job: JobView, now: float) -> tuple[Cell | str, ...]:
         Cell(wording.words, COLORS[wording.tone]),
         iterations_of(job),
         _spent(job),
-        job.progress.worker,
+        worker_of(job),
         age(now - since) if since else "",
         str(moved) if moved else "",
         title_of(job),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ralph.domain.fleet.commands import EXAMPLE
 from ralph.domain.fleet.job import USUAL_PRIORITY
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.fleet.asking import open_desk
-from ralph.interfaces.cli.fleet.words import EXAMPLE, Words, read_command, read_flags
+from ralph.interfaces.cli.fleet.words import Words, read_command, read_flags
 from ralph.interfaces.cli.options import (
     Decorator,
     all_of,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ralph.domain.fleet.job import JobSpec
     from ralph.domain.tasks.task import Task
     from ralph.operations.fleet.desk import FleetDesk
-    from ralph.operations.fleet.submission import Terms
+    from ralph.operations.fleet.submission import Submitted, Terms
 
 SHOWN = 20
 _COMMANDS = (("run",), ("supervise",), ("plan",), ("ship",), ("work",))
@@ -142,14 +143,14 @@ def command(
     words = read_flags(given) if files or source is not None else read_command(given)
     terms = terms_of(words, repo, base, labels, priority, name)
     jobs = _jobs(terms, words, files, source)
-    look_at(terms, words)
+    records = look_at(terms, words, jobs)
     with open_desk() as desk:
-        done = desk.ask(lambda fleet: submit(fleet, jobs))
+        done = desk.ask(lambda fleet: submit(fleet, jobs, records=records))
         _warn(desk.ask(lambda fleet: missing_workers(fleet, labels)))
         if as_json and not wait:
             print_json({"submitted": list(done.new), "known": list(done.known)})
         else:
-            _report(done.new, done.known, is_waiting=wait)
+            _report(done, is_waiting=wait)
         if not wait:
             return 0
         return _wait(desk, [job.id for job in jobs], as_json=as_json)
@@ -172,13 +173,17 @@ def terms_of(
     )
 
 
-def look_at(terms: Terms, words: Words) -> None:
-    """Warns of what a worker may stumble over. Raises UsageError if the repository has no such branch."""
+def look_at(terms: Terms, words: Words, jobs: Sequence[JobSpec] = ()) -> Collection[str]:
+    """Warns of what a worker may stumble over; gives the records of these jobs that are there already. Raises UsageError if the
+    repository has no such branch."""
     from ralph.operations.fleet.repository import look_at_repository, uncommitted
 
     if words.file is not None and uncommitted(Path(words.file), Path.cwd()):
         _warn(f"{clean_line(str(words.file))} is not committed as it is here: workers read what is pushed")
-    _warn(look_at_repository(terms.repository, terms.base))
+    records = [job.record for job in jobs]
+    look = look_at_repository(terms.repository, terms.base, records, file=words.file)
+    _warn(look.warning)
+    return look.records
 
 
 def _jobs(terms: Terms, words: Words, files: Sequence[str], source: str | None) -> list[JobSpec]:
@@ -229,20 +234,30 @@ def _tickets(source: str) -> tuple[Sequence[Task], tuple[str, ...]]:
     return [one.task for one in found.intake.new], ("--sandbox=strongest",) if found.label else ()
 
 
-def _report(new: Sequence[str], known: Sequence[str], *, is_waiting: bool) -> None:
-    for name in new:
+def _report(done: Submitted, *, is_waiting: bool) -> None:
+    for name in done.new:
         print(name)
-    said = [f"submitted {plural(len(new), 'job')}"] if new else []
-    if known:
-        some = ", ".join(known[:SHOWN]) + (", …" if len(known) > SHOWN else "")
-        said.append(
-            f"{plural(len(known), 'job')} {'was' if len(known) == 1 else 'were'} there already: {some}"
-        )
+    said = [f"submitted {plural(len(done.new), 'job')}"] if done.new else []
+    if done.known:
+        were = "was" if len(done.known) == 1 else "were"
+        said.append(f"{plural(len(done.known), 'job')} {were} submitted before: {_some(done.known, ', ')}")
     print("; ".join(said), file=sys.stderr)
-    if not is_waiting:
-        name = (*new, *known)[0]
-        print(f"   To watch: `ralph fleet status --watch`, `ralph fleet logs -f {name}`", file=sys.stderr)
-        print(f"   To stop:  `ralph fleet stop {name}`", file=sys.stderr)
+    for line in () if is_waiting else next_steps(done):
+        print(f"   {line}", file=sys.stderr)
+
+
+def next_steps(done: Submitted) -> Iterator[str]:
+    if done.live:
+        yield f"To watch: `ralph fleet status --watch`, `ralph fleet logs -f {done.live[0]}`"
+        yield f"To stop:  `ralph fleet stop {_some(done.live)}`"
+    if done.over:
+        yield f"To continue what has ended: `ralph fleet retry {_some(done.over)}`"
+    if done.over or done.done:
+        yield "To do it again from the start: submit it under another --name"
+
+
+def _some(names: Sequence[str], between: str = " ") -> str:
+    return between.join(names[:SHOWN]) + (f"{between}…" if len(names) > SHOWN else "")
 
 
 def _wait(desk: FleetDesk, names: Sequence[str], *, as_json: bool) -> int:

@@ -8,8 +8,11 @@ import time
 from dataclasses import asdict
 from typing import TextIO
 
+from ralph.domain.fleet.board import describe_next
 from ralph.domain.fleet.worker_news import (
     ClonesRemoved,
+    JobUnreadable,
+    NamesakeSeen,
     ServerBack,
     ServerLost,
     ShiftBegan,
@@ -22,6 +25,7 @@ from ralph.domain.fleet.worker_news import (
 from ralph.domain.text.figures import plural, whole_duration
 from ralph.domain.text.masking import mask_text
 from ralph.domain.text.safe_text import clean_line
+from ralph.domain.views.decisions import describe_decision
 from ralph.interfaces.cli.terminal import detect_look, fit, terminal_width
 
 ERASE = "\r\x1b[2K"
@@ -49,7 +53,7 @@ class WorkerConsole:
             return
         self.clear()
         for line in lines_of(news):
-            print(mask_text(clean_line(line)), file=self._err, flush=True)
+            print(f"{time.strftime('%H:%M:%S')} {mask_text(clean_line(line))}", file=self._err, flush=True)
 
     def _note(self, news: WorkerNews) -> None:
         match news:
@@ -95,19 +99,30 @@ def lines_of(news: WorkerNews) -> list[str]:
                 f"  clones   {news.home}",
             ]
         case ShiftBegan():
-            return [f"{news.job}: begun"]
+            return [f"{news.job}: {'started' if not news.turn else 'continued'}"]
         case ShiftEnded():
             return [f"{news.job}: {_how(news)} ({whole_duration(news.seconds)})"]
         case ShiftLost():
             hint = [f"  {news.hint}"] if news.hint else []
             return [
-                f"{news.job}: nothing of this counts: {news.reason} ({whole_duration(news.seconds)})",
+                f"{news.job}: given up after {whole_duration(news.seconds)}, nothing was pushed: {news.reason}",
                 *hint,
             ]
         case ServerLost():
             return [f"the server cannot be reached ({news.reason}); sessions under way continue"]
         case ServerBack():
             return [f"the server is back after {whole_duration(news.seconds)}"]
+        case NamesakeSeen():
+            ago = whole_duration(news.seconds)
+            return [
+                f"a worker called {news.worker} asked for work {ago} ago",
+                "  if that was not this one before a restart, give one of them another --name",
+            ]
+        case JobUnreadable():
+            return [
+                f"{news.job}: cannot be read here: it is {news.reason}",
+                "  it waits for a worker that has its key; `ralph fleet stop` ends it",
+            ]
         case ClonesRemoved():
             return [f"removed {plural(news.count, 'clone')} of jobs that have ended"]
         case WorkerLeaving(now=True):
@@ -121,7 +136,7 @@ def lines_of(news: WorkerNews) -> list[str]:
 
 
 def _how(news: ShiftEnded) -> str:
-    next_words = {"session": "", "wait": "waits", "merge": "wants to merge"}.get(news.next, news.next)
-    parts = [f"iteration {news.iteration}" if news.iteration else "", news.decision, next_words]
-    words = ", ".join(part for part in parts if part) or "nothing was done"
+    decided = describe_decision(news.decision).words if news.decision else ""
+    iteration = f"iteration {news.iteration} {decided}".rstrip() if news.iteration else ""
+    words = ", ".join(filter(None, (iteration, describe_next(news.next)))) or "nothing was done"
     return f"{words}: {news.reason}" if news.reason else words

@@ -150,7 +150,7 @@ function showHome(number, key) {
   const show = (state) => {
     if (number !== visit) return;
     showProblem(state);
-    redraw(page, keyOf(number, state), () => home(state, openCard, settings.beginnings, startsHere(state)));
+    redraw(page, keyOf(number, state), () => home(state, openCard, page === main ? settings.beginnings : [], startsHere(state)));
     keepTimes(state.runs);
     tick();
   };

@@ -1,12 +1,15 @@
 // The fleet: its jobs beside the local runs, and the page of one job with the lines of its session as they come.
 
-import { jobLink, jobPath, post } from "./api.js";
+import { get, jobLink, jobPath, post } from "./api.js";
 import { askForNote, askToStop } from "./asks.js";
 import { ago, button, compact, dim, fill, h, keyOf, moment, money, plural, redraw } from "./dom.js";
+import { iterationRow } from "./iteration.js";
 
-const SIGNS = { needs: "◌", queued: "○", running: "●", pausing: "⏸", waiting: "◔", paused: "⏸", merging: "⇢", completed: "✓", merged: "✓", exhausted: "■", cancelled: "■", failed: "✗" };
+const SIGNS = { needs: "◌", queued: "○", running: "●", pausing: "⏸", stopping: "■", waiting: "◔", paused: "⏸", merging: "⇢", completed: "✓", merged: "✓", exhausted: "■", cancelled: "■", failed: "✗", unreadable: "?" };
 const GROUPS = [["all", "All"], ["person", "Needs you"], ["running", "Running"], ["waiting", "Waiting"], ["ended", "Ended"]];
 const MOST_LINES = 5000;
+const MOST_ROWS = 20; // of the table, before somebody asks for all
+const SILENCE = 3000; // milliseconds without an answer after which to say so
 
 const chip = (job) => h("span", { class: `chip state ${job.state}` }, h("span", { "aria-hidden": "true" }, `${SIGNS[job.state] ?? ""} `), job.words);
 const used = (job) => (job.cost !== null ? money(job.cost) : job.tokens ? `${compact(job.tokens)} tokens` : "");
@@ -25,12 +28,16 @@ export class FleetPanel {
     this.said = h("div", { role: "status" });
     this.table = h("div", { class: "jobs" });
     this.element = h("section", { class: "fleet", "aria-label": "Fleet" }, h("div", { class: "row" }, h("h2", {}, "Fleet ", this.total), this.search), this.said, this.groups, this.table);
-    fill(this.table, h("p", { class: "empty" }, "Asking the fleet…"));
+    this.showsAll = false;
+    const asking = h("p", { class: "empty" }, "Asking the fleet…");
+    fill(this.table, asking);
+    this.search.hidden = true;
+    setTimeout(() => (asking.textContent = "Asking the fleet… no answer yet. Is its Temporal server running?"), SILENCE);
   }
 
   take(state) {
     this.state = state;
-    this.total.textContent = [plural(state.jobs.length, "job"), state.cost !== null ? money(state.cost) : "", state.tokens ? `${compact(state.tokens)} tokens` : ""].filter(Boolean).join(" · ");
+    this.total.textContent = !state.isRead ? "no answer" : [plural(state.jobs.length, "job"), state.cost !== null ? money(state.cost) : "", state.tokens ? `${compact(state.tokens)} tokens` : ""].filter(Boolean).join(" · ");
     const stale = state.jobs.length > 0 && state.seenAt > 0;
     redraw(this.said, keyOf(state.problem, state.hint, stale && state.seenAt), () => [state.problem && h("p", { class: "odd" }, [state.problem, state.hint].filter(Boolean).join(". "), stale && [". These jobs were seen ", since(state.seenAt), "."])]);
     this.draw();
@@ -38,15 +45,21 @@ export class FleetPanel {
 
   draw() {
     const { jobs, counts, isRead } = this.state ?? { jobs: [], counts: {}, isRead: false };
+    this.groups.hidden = this.search.hidden = !jobs.length;
     if (!isRead) {
       redraw(this.table, "", () => this.state?.problem && h("p", { class: "empty" }, "Nothing is known of its jobs yet."));
       return;
     }
-    this.groups.hidden = this.search.hidden = !jobs.length;
     redraw(this.groups, keyOf(counts, this.group), () => GROUPS.map(([key, name]) => h("button", { type: "button", "aria-pressed": String(key === this.group), class: key === "person" && counts.person > 0 && "odd", onclick: () => this.choose(key) }, `${name} ${key === "all" ? jobs.length : counts[key]}`)));
     const sought = this.search.value.toLowerCase().trim();
     const shown = jobs.filter((job) => (this.group === "all" || job.group === this.group) && textOf(job).includes(sought));
-    redraw(this.table, keyOf(shown, jobs.length > 0), () => (shown.length ? table(shown) : h("p", { class: "empty" }, jobs.length ? "No job is like that." : ["No jobs yet. ", h("code", {}, "ralph fleet submit"), " hands one in."])));
+    const rows = this.showsAll ? shown : shown.slice(0, MOST_ROWS);
+    redraw(this.table, keyOf(rows, shown.length, jobs.length > 0), () => (shown.length ? [table(rows), rows.length < shown.length && button(`Show all ${shown.length} jobs`, () => this.showAll())] : h("p", { class: "empty" }, jobs.length ? "No job is like that." : ["No jobs yet. ", h("code", {}, "ralph fleet submit"), " hands one in."])));
+  }
+
+  showAll() {
+    this.showsAll = true;
+    this.draw();
   }
 
   choose(key) {
@@ -82,11 +95,14 @@ export class JobPage {
     this.openDialog = openDialog;
     this.head = h("section", { class: "run-top", "aria-label": "Status" });
     this.facts = h("section", { class: "panel", "aria-label": "About this job" });
+    this.list = h("section", { class: "panel", "aria-label": "Iterations", hidden: true });
+    this.isOver = false; // it has ended, and its record was asked for
+    this.isRead = false; // what is shown comes from there
     this.empty = h("p", { class: "empty" });
     this.console = h("div", { class: "stream console", tabindex: "0", role: "log", "aria-label": "Console", "aria-live": "off" }, this.empty);
     this.jump = h("button", { type: "button", class: "jump", hidden: true, onclick: () => this.scrollDown() }, "↓ newest");
     this.console.addEventListener("scroll", () => this.isAtEnd() && (this.jump.hidden = true), { passive: true });
-    this.element = h("div", { class: "run-page" }, this.head, h("section", { class: "live", "aria-label": "Live console" }, this.console, this.jump), h("aside", {}, this.facts));
+    this.element = h("div", { class: "run-page" }, this.head, h("section", { class: "live", "aria-label": "Live console" }, this.console, this.jump), h("aside", {}, this.list, this.facts));
     this.take(job);
   }
 
@@ -98,10 +114,44 @@ export class JobPage {
       h("dl", { class: "job-facts" }, job.facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, name === "Repository" && job.address ? h("a", { href: job.address, rel: "noreferrer noopener", target: "_blank" }, value) : h("code", {}, value))])),
       job.notes.length > 0 && [h("h3", {}, "Notes for the next prompt"), h("ul", {}, job.notes.map((text) => h("li", {}, text)))],
     ]);
-    redraw(this.empty, String(job.isOpen), () => [job.isOpen ? "The lines of its session appear here as they come. " : "This job has ended. ", h("code", {}, `ralph fleet logs ${this.id}`), " prints its whole log."]);
+    this.console.classList.toggle("is-over", !job.isOpen);
+    if (job.isOpen) {
+      this.isOver = this.isRead = false;
+      this.tell("The lines of its session appear here as they come. ", h("code", {}, `ralph fleet logs ${this.id}`), " prints its whole log.");
+    } else if (!this.isOver) {
+      this.isOver = true;
+      this.readPast();
+    }
+  }
+
+  /** Above the lines. */
+  tell(...words) {
+    this.empty.hidden = !words.length;
+    redraw(this.empty, keyOf(words.map((word) => word.textContent ?? word)), () => words);
+  }
+
+  async readPast() {
+    this.tell("This job has ended. Reading its record…");
+    let past;
+    try {
+      past = await get(`${jobPath(this.id)}/past`);
+    } catch (error) {
+      if (this.isOver) this.tell(`This job has ended. Its record cannot be read from here: ${error.message}`);
+      return;
+    }
+    if (!this.isOver) return;
+    this.list.hidden = !past.iterations.length;
+    redraw(this.list, keyOf(past.iterations), () => [h("h2", {}, "Iterations ", dim(String(past.iterations.length))), [...past.iterations].reverse().map((each) => iterationRow(each))]);
+    if (!past.lines.length) return this.tell("This job has ended. Nothing was printed.");
+    this.tell();
+    fill(this.console, this.empty);
+    this.hear(past);
+    this.scrollDown();
+    this.isRead = true;
   }
 
   hear({ lines }) {
+    if (this.isRead) return; // the record has them
     const follows = this.isAtEnd();
     this.console.append(...lines.map(drawLine));
     while (this.console.children.length > MOST_LINES) this.console.children[1].remove();

@@ -89,7 +89,8 @@ export function board(data, onOpen, nameOf = null) {
   );
 }
 
-/** ``beginnings``: what to type where nothing has run yet. ``starts``: what may be started; null on a read-only page. */
+/** ``beginnings``: what to type where nothing has run yet; none beside the fleet. ``starts``: what may be started; null on a
+ * read-only page. */
 export function home(state, onOpen, beginnings, starts) {
   const known = new Set(state.runs.map((run) => run.id));
   const parts = (id) => state.runs.filter((run) => run.parent === id);
@@ -121,6 +122,7 @@ export function startButtons(project, { work, run }) {
 }
 
 function begin(beginnings, starts) {
+  if (!beginnings.length) return h("section", { "aria-label": "Runs here" }, h("div", { class: "row" }, h("h2", {}, "Runs on this machine"), starts && startButtons({ ready: 0 }, starts)), h("p", { class: "empty" }, "None in this project yet."));
   return h("section", { class: "begin" },
     h("h1", {}, "Nothing has run here yet"),
     h("p", {}, "Type one of these in a terminal, in this project. This page shows what happens as soon as it does."),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
-from itertools import combinations
 
-from ralph.domain.fleet.job import PROTOCOL, JobSpec
+from ralph.domain.fleet.job import JobSpec
+from ralph.domain.fleet.queues import FLEET
 
-FLEET = f"ralph{PROTOCOL}"
+WORKFLOW_QUEUE = f"{FLEET}-jobs"
+"""Of all workflows, and of the small activities that ask the server."""
 
 # --- types of workflows, with what they are started with ---------------------------------------------------
 
@@ -74,38 +74,12 @@ def job_of(workflow_id: str) -> str:
     return _FIRED.sub(r"-\1\2\3T\4\5\6Z", workflow_id.removeprefix(_JOB_PREFIX))
 
 
+def fired_name(schedule: str) -> str:
+    """As long as the names of the jobs that it starts are."""
+    return job_of(f"{schedule}-2000-01-01T00:00:00Z")
+
+
 def merge_queue_id(job: JobSpec) -> str:
     """One per repository and base; a hash, because an address may be long or have a name in it."""
     name = hashlib.sha256(f"{job.repository}\n{job.base}".encode()).hexdigest()[:16]
     return _MERGE_PREFIX + name
-
-
-# --- task queues -------------------------------------------------------------------------------------------
-
-WORKFLOW_QUEUE = f"{FLEET}-jobs"
-"""Of all workflows, and of the small activities that ask the server."""
-ANY_QUEUE = f"{FLEET}-any"
-"""Of the shifts of jobs without a label."""
-MAX_LABELS = 5
-"""Of a worker: it asks for work under every combination of its labels, and of a job."""
-
-
-def label_queue(labels: Iterable[str]) -> str:
-    """Where a job waits for a worker that has all of these."""
-    ordered = sorted(set(labels))
-    return f"{FLEET}-any:{'+'.join(ordered)}" if ordered else ANY_QUEUE
-
-
-def label_queues(labels: Iterable[str]) -> tuple[str, ...]:
-    """Where a worker with these labels looks for work; those that ask for the most of them first."""
-    ordered = sorted(set(labels))
-    return tuple(
-        label_queue(chosen)
-        for count in range(len(ordered), -1, -1)
-        for chosen in combinations(ordered, count)
-    )
-
-
-def worker_queue(worker: str) -> str:
-    """Where the next shift of a job waits for the worker that had the last one."""
-    return f"{FLEET}-at:{worker}"

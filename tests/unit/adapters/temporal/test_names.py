@@ -1,10 +1,12 @@
+"""Jobs and merge queues as workflows are called."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
 
-from ralph.domain.fleet import names
+from ralph.adapters.temporal import names
 from ralph.domain.fleet.job import JobSpec
 
 
@@ -19,17 +21,6 @@ def test_a_job_and_its_workflow(job: str, workflow_id: str) -> None:
     """A schedule adds the time with colons, which no branch may have."""
     assert names.workflow_id(job) == workflow_id
     assert names.job_of(workflow_id) == job
-
-
-def test_a_worker_looks_under_all_combinations_of_its_labels() -> None:
-    queues = names.label_queues(["gpu", "linux"])
-    assert queues == (
-        names.label_queue(["linux", "gpu"]),
-        names.label_queue(["gpu"]),
-        names.label_queue(["linux"]),
-        names.ANY_QUEUE,
-    )
-    assert names.label_queues([]) == (names.ANY_QUEUE,)
 
 
 def test_one_merge_queue_per_repository_and_base_that_tells_no_address() -> None:
