@@ -28,7 +28,7 @@ stop it first if you want to continue it elsewhere.
 Examples:
   ralph export last
   ralph export ab12 -o run.tar.gz
-  ralph export last -o - | ssh build 'cd project && git pull -q && ralph import --trust -'
+  ralph export last -o - | ssh build 'cd project && ralph import --trust -'
 """
 
 
