@@ -76,8 +76,9 @@ def test_a_port_that_accepts_and_says_nothing() -> None:
 def test_another_kind_of_server() -> None:
     with _web_server() as port:
         problem = refusal(TEMPORAL_ADDRESS=f"127.0.0.1:{port}")
-    assert isinstance(problem, ServiceRefused)
-    assert "no Temporal server" in problem.message
+    # Whether it gets to say what it is, or has hung up before, is chance.
+    expected = {ServiceRefused: "no Temporal server", ServiceAway: "hangs up"}
+    assert expected[type(problem)] in problem.message
 
 
 def test_a_namespace_that_is_not_there(server: Server) -> None:

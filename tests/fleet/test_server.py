@@ -6,6 +6,7 @@ import asyncio
 
 from temporalio.client import Client
 
+from tests.fleet.world.crew import until
 from tests.fleet.world.server import Server
 
 
@@ -15,8 +16,13 @@ async def start(server: Server, name: str) -> None:
 
 
 async def names(server: Server) -> list[str]:
+    """The server's list is a moment late."""
     client = await Client.connect(server.address, namespace=server.namespace)
-    return [found.id async for found in client.list_workflows()]
+
+    async def look() -> list[str] | None:
+        return [found.id async for found in client.list_workflows()] or None
+
+    return await until(look)
 
 
 def test_a_test_sees_only_its_own(server: Server, shared_server: Server) -> None:
