@@ -31,8 +31,7 @@ HELP = (
     ("c  r", "cancel the task under the cursor; try it again"),
     ("o", "open the run's logs"),
     ("t", "switch between light and dark"),
-    ("F", "the fleet's jobs, with `--fleet`"),
-    ("0", "back to all projects, if there are several"),
+    ("F  0", "the fleet's jobs, with --fleet; all projects"),
     ("q", "quit; runs keep going"),
 )
 HELP_OF_PROJECTS = (
