@@ -23,7 +23,7 @@ test-faces: $(VENV)/dev ## run the tests of the page and the terminal UI; needs 
 test-fleet: $(VENV)/dev ## run jobs on several workers with a real Temporal server, some of which are killed; 4 minutes
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/fleet
 
-fleet-test: $(VENV)/dev ## 200 jobs on 4 workers, with 40 kills of workers and 3 of the server, and exact counts; 20 minutes
+fleet-test: $(VENV)/dev ## 200 jobs on 4 workers, with 40 kills of workers and 3 of the server, and exact counts; 15 minutes
 	@FLEET_JOBS=200 FLEET_ITERATIONS=5 FLEET_WORKERS=4 FLEET_KILLS=40 FLEET_SERVER_KILLS=3 \
 	  $(BIN)/python -m pytest tests/fleet/test_chaos.py
 
