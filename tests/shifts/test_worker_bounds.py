@@ -64,7 +64,7 @@ def test_a_repository_and_flags_that_want_out_stay_in(project: Project, own_home
         "notify",
         "scm",
     ):
-        assert f"{key} is not as the job has it" in told
+        assert f"{key}: this worker does not allow" in told
 
 
 @needs_bwrap
@@ -145,7 +145,7 @@ def test_a_repository_does_not_have_its_work_delivered(project: Project) -> None
     end = worker.shift("run", "-p", PROMPT, repository="https://host/octo/shop.git")
 
     assert end.outcome == "completed", worker.said
-    assert "delivery is not as the job has it" in "\n".join(warnings(project))
+    assert "delivery: this worker does not allow" in "\n".join(warnings(project))
 
 
 @needs_bwrap

@@ -42,7 +42,10 @@ def within_allowance(
     return replace(
         launch,
         settings=settings,
-        refused=tuple(f"{key} is not as the job has it: this worker does not allow that" for key in refused),
+        refused=tuple(
+            f"{key}: this worker does not allow what the job asks for, so its own setting applies"
+            for key in refused
+        ),
     )
 
 

@@ -51,7 +51,8 @@ class JobKeys(Screen[None]):
 
     @property
     def current(self) -> JobView | None:
-        raise NotImplementedError
+        """What the keys are about. Each screen says; where no job is shown, there is none."""
+        return None
 
     def action_back(self) -> None:
         self.dismiss()
