@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import gmtime, strftime
+from typing import TYPE_CHECKING
 
 from ralph.adapters.agents.registry import split_flags
 from ralph.adapters.processes.process_table import started_of, this_process
@@ -23,7 +24,6 @@ from ralph.adapters.storage.elapsed import Elapsed
 from ralph.adapters.storage.journal import SqliteJournal
 from ralph.adapters.storage.run_files import mask_prompts, save_flags, save_request
 from ralph.domain.holder import Mode
-from ralph.domain.loop.interlude import Interlude
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.text.masking import mask_all
@@ -31,6 +31,9 @@ from ralph.engine.ports import Clock
 from ralph.errors import RalphError
 from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.requirements import pricing
+
+if TYPE_CHECKING:  # only a run that is handed over has one
+    from ralph.domain.loop.interlude import Interlude
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

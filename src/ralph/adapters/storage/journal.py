@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ralph.adapters import beneath
 from ralph.adapters.files import close_folder, write_private
@@ -31,12 +31,14 @@ from ralph.domain.loop.events import (
     RunStarted,
     Warned,
 )
-from ralph.domain.loop.interlude import Interlude
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import SessionFiles
 from ralph.errors import StoreError
+
+if TYPE_CHECKING:  # only a run that is handed over has one
+    from ralph.domain.loop.interlude import Interlude
 
 START_RUN = """INSERT INTO runs
     (id, profile, agent, root, options, state, started_at, updated_at,
