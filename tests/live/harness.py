@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.live.model import ScriptedModel, Step
+from ralph.testing.model import ScriptedModel, Step
 
 from .agents import LiveAgent
 from .install import AGENTS, NODE, programs

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ralph.interfaces.hooks.build import TARGET
-from tests.live.model import Step
+from ralph.testing.model import Step
 from tests.plan_documents import story_json, tasks_json
 
 from .harness import LiveProject, ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from tests.live.model import Step
+from ralph.testing.model import Step
 
 from .harness import DONE, PROMPT, LiveProject, ended, wait_for
 

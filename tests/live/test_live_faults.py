@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.live.model import Step
+from ralph.testing.model import Step
 
 from .harness import DONE, PROMPT, LiveProject
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.model import Step
+from ralph.testing.model import Step
 
 from .harness import DONE, PROMPT, LiveProject
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.live.model import Step
+from ralph.testing.model import Step
 
 from .harness import DONE, PROMPT, LiveProject, ended, wait_for
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.live.model import Step
+from ralph.testing.model import Step
 
 from .harness import DONE, PROMPT, LiveProject
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tests.live.model import Step
+from ralph.testing.model import Step
 
 from .conftest import CHOSEN
 from .harness import LiveProject, ended, wait_for

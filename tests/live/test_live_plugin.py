@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.model import ScriptedModel, Step
+from ralph.testing.model import ScriptedModel, Step
 
 from .conftest import CHOSEN
 from .harness import LONG, LiveProject

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.agents.registry import facts_of
-from tests.live.model import ScriptedModel, Step
+from ralph.testing.model import ScriptedModel, Step
 
 from .harness import DONE, PROMPT, LiveProject
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.delivery.world.forge import Forge
-from tests.live.model import Step
+from ralph.testing.model import Step
 
 from .conftest import CACHE
 from .harness import DONE, LiveProject

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.live.model import ScriptedModel, Step, StreamError, ToolCall, Usage, WriteFile
-from tests.live.model.handler import MAX_BODY_BYTES
-from tests.live.model.server import MAX_KEPT_REQUESTS
+from ralph.testing.model import ScriptedModel, Step, StreamError, ToolCall, Usage, WriteFile
+from ralph.testing.model.handler import MAX_BODY_BYTES
+from ralph.testing.model.server import MAX_KEPT_REQUESTS
 
 WAIT = 60
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.live.model import Step, StreamError, ToolCall, Usage, WriteFile
-from tests.live.model.script import Script, steps_from_json
+from ralph.testing.model import Step, StreamError, ToolCall, Usage, WriteFile
+from ralph.testing.model.script import Script, steps_from_json
 
 from ralph.errors import UsageError
 
@@ -75,7 +75,7 @@ def test_a_script_without_steps_is_refused() -> None:
 def test_as_a_program_it_prints_its_address_and_plays_until_it_is_interrupted(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text('[{"text": "played"}]')
-    program = [sys.executable, "-m", "tests.live.model", str(script)]
+    program = [sys.executable, "-m", "ralph.testing.model", str(script)]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -99,7 +99,7 @@ def test_as_a_program_it_says_what_is_wrong_in_a_line(tmp_path: Path, text: str 
     script = tmp_path / "script.json"
     if text is not None:
         script.write_text(text)
-    program = [sys.executable, "-m", "tests.live.model", str(script)]
+    program = [sys.executable, "-m", "ralph.testing.model", str(script)]
     ran = subprocess.run(program, capture_output=True, text=True, timeout=WAIT, check=False)
     assert ran.returncode == 2
     assert told in ran.stderr

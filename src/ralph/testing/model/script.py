@@ -162,7 +162,7 @@ def _step(value: object, where: str) -> Step:
         return msgspec.convert(value, Step)
     except msgspec.ValidationError as error:
         message = f"{where}: {error}"
-        raise UsageError(message, hint="the fields of tests.live.model.Step say what fits") from error
+        raise UsageError(message, hint="the fields of ralph.testing.model.Step say what fits") from error
     except UsageError as error:
         message = f"{where}: {error.message}"
         raise UsageError(message, hint=error.hint) from error

@@ -9,8 +9,8 @@ It speaks Anthropic Messages, OpenAI Responses, OpenAI Chat Completions and Gemi
 
 from __future__ import annotations
 
-from tests.live.model.request import Request
-from tests.live.model.script import Step, StreamError, ToolCall, Usage, WriteFile
-from tests.live.model.server import ScriptedModel
+from ralph.testing.model.request import Request
+from ralph.testing.model.script import Step, StreamError, ToolCall, Usage, WriteFile
+from ralph.testing.model.server import ScriptedModel
 
 __all__ = ["Request", "ScriptedModel", "Step", "StreamError", "ToolCall", "Usage", "WriteFile"]

@@ -7,8 +7,8 @@ import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.live.model.script import Record, Step, Usage
-from tests.live.model.tools import Call, Tool
+from ralph.testing.model.script import Record, Step, Usage
+from ralph.testing.model.tools import Call, Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from tests.live.model.protocols.protocol import Answer, Frames, estimated_tokens, halves, sse
-from tests.live.model.script import Record, Step
-from tests.live.model.tools import Tool
+from ralph.testing.model.protocols.protocol import Answer, Frames, estimated_tokens, halves, sse
+from ralph.testing.model.script import Record, Step
+from ralph.testing.model.tools import Tool
 
 _CODES: Final = {
     400: "invalid_request_error",

@@ -6,9 +6,9 @@ import json
 import re
 from typing import Final
 
-from tests.live.model.protocols.protocol import Answer, Frames, estimated_tokens, halves, sse
-from tests.live.model.script import Record, Step
-from tests.live.model.tools import Tool
+from ralph.testing.model.protocols.protocol import Answer, Frames, estimated_tokens, halves, sse
+from ralph.testing.model.script import Record, Step
+from ralph.testing.model.tools import Tool
 
 _METHOD = re.compile(r"/([^/:]+):(generateContent|streamGenerateContent|countTokens)$")
 _STATUS: Final = {

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Final, cast
 
-from tests.live.model import protocols
-from tests.live.model.protocols.protocol import Answer, Frames, Protocol, halves
-from tests.live.model.request import Request
-from tests.live.model.script import SIDE_ANSWER, Record, Step
-from tests.live.model.tools import call_of
+from ralph.testing.model import protocols
+from ralph.testing.model.protocols.protocol import Answer, Frames, Protocol, halves
+from ralph.testing.model.request import Request
+from ralph.testing.model.script import SIDE_ANSWER, Record, Step
+from ralph.testing.model.tools import call_of
 
 if TYPE_CHECKING:
-    from tests.live.model.server import ScriptedModel
+    from ralph.testing.model.server import ScriptedModel
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 LONGEST_SILENCE: Final = 3600.0

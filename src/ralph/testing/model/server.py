@@ -13,9 +13,9 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Final, Self
 
-from tests.live.model.handler import Handler
-from tests.live.model.request import Request
-from tests.live.model.script import Script, Step
+from ralph.testing.model.handler import Handler
+from ralph.testing.model.request import Request
+from ralph.testing.model.script import Script, Step
 
 MAX_CONNECTIONS: Final = 64
 MAX_KEPT_REQUESTS: Final = 200

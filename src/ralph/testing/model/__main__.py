@@ -1,4 +1,4 @@
-"""``python -m tests.live.model SCRIPT.json [--port N]``: prints its address and plays until interrupted."""
+"""``python -m ralph.testing.model SCRIPT.json [--port N]``: prints its address and plays until interrupted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import threading
 from pathlib import Path
 
 from ralph.errors import RalphError
-from tests.live.model.script import steps_from_json
-from tests.live.model.server import ScriptedModel
+from ralph.testing.model.script import steps_from_json
+from ralph.testing.model.server import ScriptedModel
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.live.model", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m ralph.testing.model", description=__doc__)
     parser.add_argument("script", type=Path, help="JSON: a list of steps; - for standard input")
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0: any that is free")
     given = parser.parse_args()

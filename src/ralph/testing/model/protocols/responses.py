@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 from itertools import count
 
-from tests.live.model.protocols.openai_errors import error_body
-from tests.live.model.protocols.protocol import Answer, Frames, halves, sse
-from tests.live.model.script import Record, Step
-from tests.live.model.tools import Tool
+from ralph.testing.model.protocols.openai_errors import error_body
+from ralph.testing.model.protocols.protocol import Answer, Frames, halves, sse
+from ralph.testing.model.script import Record, Step
+from ralph.testing.model.tools import Tool
 
 
 class OpenAIResponses:

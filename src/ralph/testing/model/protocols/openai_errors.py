@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.live.model.script import Record, Step
+from ralph.testing.model.script import Record, Step
 
 _CODES: Final = {
     400: "invalid_request_error",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.live.model.script import Record, Step, WriteFile
+from ralph.testing.model.script import Record, Step, WriteFile
 
 
 @dataclass(frozen=True, slots=True)
