@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tests.delivery.world.forge import Forge
 from ralph.testing.model import Step
+from tests.delivery.world.forge import Forge
 
 from .conftest import CACHE
 from .harness import DONE, LiveProject

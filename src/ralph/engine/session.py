@@ -12,7 +12,7 @@ from ralph.agent_names import PLAIN
 from ralph.domain.agent.events import AgentEvent, Noise, Reasoning, Text
 from ralph.domain.agent.transcript import PriceOf, Transcript, unpriced
 from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted, ProcessesEnded
-from ralph.domain.loop.session_report import AgentReport, Ending, Fault, RateLimited, Spend
+from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, Fault, RateLimited, Spend
 from ralph.domain.text.excerpt import Excerpt, Keep, truncate
 from ralph.engine.ports import (
     UNLIMITED,
@@ -40,6 +40,10 @@ ResetTime = Callable[[str], float | None]
 """When the limit that an error message is about is over (seconds since the epoch), if it says so."""
 
 
+OnUnknown = Callable[[str, str], None]
+"""Told the type of a session's first event that ralph does not know, and the agent's version."""
+
+
 class Attendant(Protocol):
     """Stays beside a session while it runs, and may ask it to come to its end. Cancelled with the session."""
 
@@ -50,7 +54,8 @@ class AgentSession:
     """``tags`` are the names that the profile's probes look for; ``show`` makes a loggable command line.
 
     ``watch`` may end a session that has used too much; ``price`` and ``reset_time`` fill in what some agents leave
-    out: the money for their tokens, and when a limit of theirs is over.
+    out: the money for their tokens, and when a limit of theirs is over. ``version`` is what the agent's files say; what it
+    says itself counts more.
     """
 
     def __init__(
@@ -65,6 +70,8 @@ class AgentSession:
         price: PriceOf = unpriced,
         reset_time: ResetTime | None = None,
         attendants: Sequence[Attendant] = (),
+        version: str = "",
+        on_unknown: OnUnknown = lambda unknown_type, version: None,
     ) -> None:
         self._adapter = adapter
         self._runner = runner
@@ -75,6 +82,8 @@ class AgentSession:
         self._price = price
         self._reset_time = reset_time
         self._attendants = tuple(attendants)
+        self._version = version
+        self._on_unknown = on_unknown
 
     @property
     def name(self) -> str:
@@ -96,6 +105,7 @@ class AgentSession:
             publish,
             self._show(command.argv),
             self._watch,
+            lambda unknown_type: self._on_unknown(unknown_type, self._version_in(listener.transcript)),
         )
         beside: list[asyncio.Task[None]] = []
 
@@ -145,6 +155,8 @@ class AgentSession:
                 purpose=request.purpose,
                 stderr=stderr,
                 denials=transcript.denials,
+                agent=self.name,
+                version=self._version_in(transcript),
             )
         )
         return AgentReport(
@@ -169,7 +181,17 @@ class AgentSession:
         )
         if isinstance(fault, RateLimited) and fault.until is None and self._reset_time is not None:
             return replace(fault, until=self._reset_time(fault.reason))
+        if (transcript.unknown_events or transcript.noise_lines) and not isinstance(
+            fault, Fatal | RateLimited
+        ):
+            from ralph.domain.agent.drift import drift_of  # hardly any session prints what nobody knows
+
+            code = exit_.code if exit_.ending is Ending.EXITED else None
+            return drift_of(transcript, self.name, self._version_in(transcript), exit_code=code) or fault
         return fault
+
+    def _version_in(self, transcript: Transcript) -> str:
+        return transcript.version or self._version
 
 
 async def _dismiss(tasks: Sequence[asyncio.Task[None]]) -> None:
@@ -192,6 +214,7 @@ class _Listener:
         publish: Publish,
         command_line: str,
         watch: Watch | None,
+        on_unknown: Callable[[str], None],
     ) -> None:
         self._parser = adapter.parser(request)
         self._linger = adapter.linger
@@ -199,6 +222,7 @@ class _Listener:
         self._purpose = request.purpose
         self._command_line = command_line
         self._watch = watch
+        self._on_unknown = on_unknown
         self._running: Running | None = None
         self.limit = ""  # why it was ended before its time
         self.transcript = transcript
@@ -227,6 +251,7 @@ class _Listener:
             return
         transcript = self.transcript
         turns, was_over = transcript.turns, transcript.is_turn_over
+        was_known = not transcript.unknown_events
         transcript.take(events)
         if self._running is not None and not self.limit:  # a limit is not taken back by what it says then
             if self._linger is not None:
@@ -236,6 +261,8 @@ class _Listener:
                     self._running.finish_within(None)
             self._look_for_limit(self._running)
         self._publish(AgentActed(tuple(map(_shown, events) if has_long else events)))
+        if was_known and transcript.unknown_events:
+            self._on_unknown(transcript.unknown_type)
 
     def _look_for_limit(self, running: Running) -> None:
         # A turn that is over has used what it used; whether another may follow is asked before it.

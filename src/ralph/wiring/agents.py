@@ -23,6 +23,7 @@ from ralph.config.schema import Settings
 from ralph.domain.agent.definition import TEXT, AgentDefinition, PromptWay, speaker_of
 from ralph.domain.agent.facts import AgentNeeds, needs_of_all
 from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
+from ralph.domain.views.agent_versions import CHAINED
 from ralph.engine.ports import AgentAdapter
 from ralph.errors import AgentUnavailable
 
@@ -48,7 +49,7 @@ class ChosenAgents:
     @property
     def title(self) -> str:
         """What people call them: a plain agent by its program."""
-        return ", then ".join(
+        return CHAINED.join(
             adapter.name if adapter.name != PLAIN else f"{PurePath(program).name} (plain)"
             for adapter, program in zip(self.chain, self.programs, strict=True)
         )
@@ -145,6 +146,28 @@ def kind_of(settings: Settings, command: str) -> str:
         return definition.adapter or PLAIN
     is_first = command == settings.agent.command
     return (settings.agent.adapter if is_first else None) or infer(command)
+
+
+def versions_of(
+    settings: Settings, chosen: ChosenAgents, workspace: Path, *, environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The version of each of them that is installed on this machine, as far as its files tell."""
+    return tuple(
+        _version_of(settings, adapter.name, program, workspace, environ.get("PATH", os.defpath))
+        for adapter, program in zip(chosen.chain, chosen.programs, strict=True)
+    )
+
+
+def _version_of(settings: Settings, name: str, program: str, workspace: Path, path: str) -> str:
+    kind = kind_of(settings, name if name in settings.agents else program)
+    if kind == PLAIN:
+        return ""
+    found = shutil.which(workspace / program if os.sep in program else program, path=path)
+    if found is None:
+        return ""
+    from ralph.adapters.agents.installed_version import installed_version
+
+    return installed_version(Path(found), facts_of(kind))
 
 
 def needs_of(settings: Settings, programs: Sequence[str]) -> AgentNeeds:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from time import localtime, time
@@ -26,7 +27,7 @@ from ralph.engine.ports import Agent, AgentRequest, Check, Clock, Control, Proce
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError, ServiceAway
-from ralph.wiring.agents import ChosenAgents
+from ralph.wiring.agents import ChosenAgents, versions_of
 from ralph.wiring.announcement import named_commands, places_of
 from ralph.wiring.confinement import Runners
 from ralph.wiring.launch import Driven, Launch
@@ -59,6 +60,7 @@ class Kit:
     complain: Callable[[str], None]
     listeners_for: Callable[[RunLabel], Sequence[Listener]]  # of a run that is a part of this one
     finished: str = ""  # what an earlier run had left half done here
+    strangers: set[str] = field(default_factory=set)  # agents that have printed what ralph does not know
 
     @property
     def workspace(self) -> Path:
@@ -107,6 +109,7 @@ class Kit:
                 commands=(*named_commands(launch), *commands),
                 proof=proof,
                 resumed=bool(launch.resumes),
+                versions=self._versions(launch.agents),
             )
         )
         for known in self.quota.known([adapter.name for adapter in launch.agents.chain], self.clock.now()):
@@ -136,7 +139,8 @@ class Kit:
     ) -> Agent:
         """The run's agent, or ``chosen`` instead, with whoever stands in for it. ``tags`` are what probes look for."""
         settings = self.launch.settings.agent
-        chain = (chosen or self.launch.agents).chain
+        chosen = chosen or self.launch.agents
+        versions = self._versions(chosen)
         sessions: list[Agent] = [
             AgentSession(
                 adapter,
@@ -148,8 +152,10 @@ class Kit:
                 price=pricing(self.launch.settings),
                 reset_time=_reset_time,
                 attendants=attendants,
+                version=versions.get(adapter.name, ""),
+                on_unknown=partial(self._warn_of_unknown, adapter.name),
             )
-            for adapter in chain
+            for adapter in chosen.chain
         ]
         if settings.continue_session:
             from ralph.engine.agents.continued_session import ContinuingAgent
@@ -163,6 +169,34 @@ class Kit:
 
         fallback = FallbackAgent(sessions, self.clock, is_stopping=lambda: self.control.stopping)
         return DiscreetAgent(fallback, self._put_away)
+
+    def _versions(self, chosen: ChosenAgents) -> dict[str, str]:
+        """By the files of this machine: a sandbox with a file system of its own may have another version."""
+        sandbox = self.runners.confinement.sandbox
+        if sandbox is not None and not sandbox.kind.shares_programs:
+            return {}
+        found = versions_of(
+            self.launch.settings, chosen, self.workspace, environ=self.runners.agent_environment
+        )
+        return {
+            adapter.name: version for adapter, version in zip(chosen.chain, found, strict=True) if version
+        }
+
+    def _warn_of_unknown(self, agent: str, unknown_type: str, version: str) -> None:
+        """Once in a run."""
+        if agent in self.strangers:
+            return
+        from ralph.adapters.storage.earlier_runs import has_warned
+        from ralph.domain.agent.drift import unknown_warning
+
+        self.strangers.add(agent)
+        warning = unknown_warning(agent, version, unknown_type)
+        record = self.record
+        is_told = self.launch.resumes and has_warned(
+            record.database, record.database_file, record.run_id, warning
+        )
+        if not is_told:
+            self.warn(warning)
 
     def _put_away(self, request: AgentRequest) -> None:
         """The record keeps the prompt without secrets; a session that is tried again gets its own."""

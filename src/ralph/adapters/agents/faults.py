@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ralph.adapters.agents.excerpts import one_line, without_ansi
-from ralph.domain.agent.events import AgentEvent, ErrorReported, LimitReported, TurnEnded
+from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, LimitReported, TurnEnded
 from ralph.domain.agent.facts import AgentFacts
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
 EMPTY_RESPONSE = Transient("empty response")
-
-NO_RESULT = "no_result"
-"""The code of an error that a parser adds when a stream just stops. It says something only if the program ended by
-itself, as if all were well; else the way it ended says more."""
 
 INTERRUPTED = "error_during_execution"
 """The code of a turn that a signal ended (claude, and those that imitate it); a failure in its work has it too."""

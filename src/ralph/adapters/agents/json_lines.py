@@ -69,10 +69,32 @@ def noise(line: bytes) -> Noise:
     return Noise(text, torn=text.lstrip().startswith('{"'))
 
 
-def unknown(line: bytes, *, within: str = "") -> AgentEvent:
-    """An object whose type, or whose shape, we do not know; perhaps a part of another."""
+def unknown(line: bytes, *, within: str = "", type_: str = "") -> AgentEvent:
+    """An object whose type (``type_``, if the parser read it already), or whose shape, we do not know; perhaps a part of
+    another."""
+    has_words = _has_words(line)
     try:
-        kind = decode_kind(line)
+        kind = Kind(type_) if type_ else decode_kind(line)
     except UNREADABLE:
-        return Unknown(within)
-    return Unknown("/".join(name for name in (within, kind.type, kind.subtype) if name))
+        return Unknown(within, has_words)
+    return Unknown("/".join(name for name in (within, kind.type, kind.subtype) if name), has_words)
+
+
+def _has_words(line: bytes) -> bool:
+    """Whether some text in it is more than one word, or a tag: names, ids, paths and times are not."""
+    if len(line) > LONGEST_REPAIR or _is_too_deep(line):
+        return False
+    try:
+        left = [json.loads(line)]
+    except (ValueError, RecursionError):
+        return False
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            if "<" in value or len(value.split(None, 1)) > 1:
+                return True
+        elif isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return False

@@ -45,6 +45,8 @@ SESSION_EVENTS = """SELECT data FROM events WHERE run_id = ? AND seq > ?
     AND kind IN ('agent_started', 'agent_acted', 'agent_ended') ORDER BY seq"""
 SEEN_PULL = """SELECT data, at FROM events WHERE run_id = ? AND kind <> 'agent_acted' AND kind = 'pull_request_seen'
     AND json_extract(CAST(data AS TEXT), '$.branch') = ? ORDER BY seq DESC LIMIT 1"""
+WARNED = """SELECT 1 FROM events WHERE run_id = ? AND kind <> 'agent_acted' AND kind = 'warned'
+    AND json_extract(CAST(data AS TEXT), '$.message') = ? LIMIT 1"""
 PROOF_EVENTS = "SELECT data FROM events WHERE run_id = ? AND kind IN ('run_started', 'check_ended')"
 
 
@@ -168,6 +170,12 @@ def spend_after(database: sqlite3.Connection, run_id: str, seq: int, *, price: P
     if session is not None:
         spent += Spend.of_session(session.cost_usd, session.usage)
     return spent
+
+
+def has_warned(database: sqlite3.Connection, path: Path, run_id: str, message: str) -> bool:
+    """An earlier process of this run has said so."""
+    with store_errors(path):
+        return database.execute(WARNED, (run_id, message)).fetchone() is not None
 
 
 def kept_proof(database: sqlite3.Connection, path: Path, run_id: str) -> KeptProof:

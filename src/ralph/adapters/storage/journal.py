@@ -23,6 +23,7 @@ from ralph.domain.holder import Owner
 from ralph.domain.loop.decision import was_cut_short
 from ralph.domain.loop.events import (
     AgentActed,
+    AgentEnded,
     IterationEnded,
     IterationStarted,
     LoopEvent,
@@ -57,11 +58,15 @@ END_AFTER_LAST = """SELECT data FROM events WHERE run_id = :run AND kind <> 'age
     AND seq > (SELECT max(seq) FROM events
         WHERE run_id = :run AND kind <> 'agent_acted' AND kind = 'iteration_ended') ORDER BY seq LIMIT 1"""
 TAKE_UP = """UPDATE runs SET
-    options = json_patch(?, json_object('quota', json_extract(options, '$.quota'))), outcome = NULL, reason = '', ended_at = NULL,
+    options = json_patch(?, json_object('quota', json_extract(options, '$.quota'), 'versions', json_extract(options, '$.versions'))),
+    outcome = NULL, reason = '', ended_at = NULL,
     pid = ?, process_started = ?, boot_id = ?, host = ?, parent_id = coalesce(?, parent_id) WHERE id = ?"""
 SAVE_STATE = """UPDATE runs SET state = ?, updated_at = ?,
     state_seq = coalesce((SELECT max(seq) FROM events WHERE run_id = runs.id), 0) WHERE id = ?"""
-SAVE_PROOF = "UPDATE runs SET options = json_set(options, '$.proof', json(?)) WHERE id = ?"
+SAVE_HEAD = (
+    "UPDATE runs SET options = json_set(options, '$.proof', json(?), '$.versions', json(?)) WHERE id = ?"
+)
+KEEP_VERSION = "UPDATE runs SET options = json_patch(options, ?) WHERE id = ?"
 END_RUN = "UPDATE runs SET outcome = ?, reason = ?, ended_at = ? WHERE id = ?"
 START_ITERATION = """INSERT OR REPLACE INTO iterations (run_id, iteration, attempt, assignment, role, started_at)
     VALUES (?, ?, ?, ?, ?, ?)"""
@@ -353,8 +358,10 @@ class SqliteJournal:
     def _statement(self, event: LoopEvent, at: float) -> Statement | None:
         run = self._run_id
         match event:
-            case RunStarted(proof=proof):
-                return SAVE_PROOF, (json.dumps(proof and asdict(proof)), run)
+            case RunStarted(proof=proof, versions=versions):
+                return SAVE_HEAD, (json.dumps(proof and asdict(proof)), json.dumps(dict(versions)), run)
+            case AgentEnded(agent=agent, version=version) if version:
+                return KEEP_VERSION, (json.dumps({"versions": {agent: version}}), run)
             case IterationStarted(iteration=iteration, attempt=attempt):
                 return START_ITERATION, (run, iteration, attempt, event.assignment, event.role, at)
             case IterationEnded(iteration=iteration, attempt=attempt, spend=spend):

@@ -255,6 +255,7 @@ class RunReader:
             cost_is_partial=spend.get("is_partly_unknown") is True,
             proof=_policy(_dict(options.get("proof"))),
             quota=quota_in(options),
+            versions={str(agent): str(version) for agent, version in _dict(options.get("versions")).items()},
             pull_request=seen.pull_request,
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from ralph.domain.agent.quota import Window
 
@@ -19,6 +20,7 @@ class SessionStarted:
 
     session_id: str = ""
     model: str = ""
+    version: str = ""  # of its program, if it says so
     kind: str = field(default="session_started", init=False)
 
 
@@ -168,6 +170,11 @@ class LimitReported:
     kind: str = field(default="limit_reported", init=False)
 
 
+NO_RESULT: Final = "no_result"
+"""The code of an error that a parser adds when a stream just stops. It says something only if the program ended by
+itself, as if all were well; else the way it ended says more."""
+
+
 @dataclass(slots=True)
 class ErrorReported:
     """A structured error event. ``status`` is the HTTP status, if known; ``final``: the agent gave up."""
@@ -189,9 +196,10 @@ class Notice:
 
 @dataclass(slots=True)
 class Unknown:
-    """An event type that ralph does not know. Never an error; the raw log has all of it."""
+    """An event type that ralph does not know; the raw log has all of it. ``has_words``: it holds prose."""
 
     type: str
+    has_words: bool = False
     kind: str = field(default="unknown", init=False)
 
 

@@ -110,5 +110,11 @@ class AgentFacts:
     clean: Clean | None = None
 
     @property
+    def package(self) -> str:
+        """Its npm package; empty: it is installed in another way."""
+        how, _, package = self.install.rpartition(" ")
+        return package if how == "npm install -g" else ""
+
+    @property
     def login_hint(self) -> str:
         return f"log in: {self.login}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ralph.domain.agent.events import (
+    NO_RESULT,
     AgentEvent,
     ErrorReported,
     LimitReported,
@@ -66,6 +67,10 @@ class Transcript:
         self.tool_errors = 0
         self.noise_lines = 0
         self.unknown_events = 0
+        self.unknown_type = ""  # the first of them
+        self.has_unknown_words = False  # one of them holds prose
+        self.is_understood = False  # it had an event that is known
+        self.version = ""  # of the agent's program, if it says so
         self.denials: tuple[str, ...] = ()
         self._deciding: list[AgentEvent] = []
 
@@ -89,6 +94,8 @@ class Transcript:
             else:
                 self._note(event)
         self._text.add("".join(heard))
+        if not self.is_understood:
+            self.is_understood = any(not isinstance(event, Unknown | Noise) for event in events)
         if self._is_retrying:
             self._forget_overcome(events)
 
@@ -108,10 +115,14 @@ class Transcript:
             case SessionStarted():
                 self.is_turn_over = False
                 self.model = event.model or self.model
+                self.version = event.version or self.version
             case Noise():
                 self.noise_lines += 1
             case Unknown():
+                if not self.unknown_events:
+                    self.unknown_type = event.type
                 self.unknown_events += 1
+                self.has_unknown_words |= event.has_words
             case _:
                 pass
 
@@ -175,6 +186,17 @@ class Transcript:
         open_cost = self._open_cost if self._open_cost is not None else self._price_of(self._open_usage)
         costs = [cost for cost in (self._cost, open_cost) if cost is not None]
         return sum(costs) if costs else None
+
+    @property
+    def has_failed(self) -> bool:
+        """The agent reported an error that it did not overcome. A stream that just stops reports none."""
+        return any(
+            (isinstance(event, TurnEnded)
+            and event.error)
+            or (isinstance(event, ErrorReported)
+            and event.code != NO_RESULT)
+            for event in self._deciding
+        )
 
     @property
     def is_empty(self) -> bool:

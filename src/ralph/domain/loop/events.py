@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ralph.domain.agent.events import AgentEvent
@@ -28,6 +29,7 @@ class RunStarted:
     commands: tuple[str, ...] = ()  # what will run besides the agent, and why
     proof: ProofPolicy | None = None  # None: there is no command that could prove anything
     resumed: bool = False  # by another process than the one that began it
+    versions: Mapping[str, str] = field(default_factory=dict)  # of its agents, as far as their files tell
     kind: str = field(default="run_started", init=False)
 
 
@@ -84,6 +86,8 @@ class AgentEnded:
     purpose: str = "iteration"
     stderr: str = ""
     denials: tuple[str, ...] = ()  # tools it was not permitted to use
+    agent: str = ""
+    version: str = ""  # of that agent; empty: not known
     kind: str = field(default="agent_ended", init=False)
 
 

@@ -18,6 +18,11 @@ class SandboxKind(StrEnum):
     SRT = "srt"  #: Anthropic's sandbox runtime, for macOS
     NONE = "none"
 
+    @property
+    def shares_programs(self) -> bool:
+        """What is installed on this machine is what runs inside; others have a file system of their own."""
+        return self not in (SandboxKind.SBX, SandboxKind.CONTAINER)
+
 
 class Network(StrEnum):
     OFF = "off"  #: none

@@ -120,6 +120,8 @@ class IterationView:
     ending: str = ""
     exit_code: int | None = None
     fault: str = ""
+    agent: str = ""  # that worked, of several; empty: an earlier version of ralph did not say
+    version: str = ""  # of that agent
     tools: int = 0
     tool_errors: int = 0
     checks: tuple[CheckResult, ...] = ()
@@ -258,6 +260,8 @@ def _add(summary: IterationView, event: LoopEvent) -> IterationView:
                 ending=event.ending,
                 exit_code=event.exit_code,
                 fault=event.fault.reason if event.fault is not None else "",
+                agent=event.agent,
+                version=event.version,
                 tools=event.tools,
                 tool_errors=event.tool_errors,
                 agent_seconds=event.seconds,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralph.domain.proof.layer_names import LAYER_NAMES
 from ralph.domain.proof.policy import ProofPolicy
+from ralph.domain.views.agent_versions import with_versions
 
 if TYPE_CHECKING:
     from ralph.domain.agent.quota import AgentQuota
@@ -90,6 +91,11 @@ class RunView:
     )
     quota: tuple[AgentQuota, ...] = ()  # what is left of subscriptions, as far as agents said so
     pull_request: PullRequestView | None = None  # of its branch, as it was seen last
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the agents that worked, as far as known
+
+    @property
+    def agent_words(self) -> str:
+        return with_versions(self.agent, self.versions)
 
 
 # --- the state of a run ---

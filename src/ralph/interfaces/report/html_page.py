@@ -111,7 +111,7 @@ def _facts(content: ReportContent) -> str:
         ("Elapsed time", duration(content.elapsed)),
         ("Time in iterations", duration(figures.seconds)),
         ("Claims denied by checks", str(figures.denied)),
-        ("Agent", run.agent),
+        ("Agent", run.agent_words),
         ("Profile", run.profile),
         *([("Proof", run.proof.words)] if run.proof is not None else ()),
         ("Started", moment(run.started_at)),

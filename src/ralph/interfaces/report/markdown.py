@@ -36,7 +36,7 @@ def markdown_report(content: ReportContent) -> str:
         facts.append(money(run.cost_usd, at_least=run.cost_is_partial))
     if run.tokens:
         facts.append(f"{compact(run.tokens)} tokens")
-    facts += [duration(content.elapsed), f"agent {run.agent}", f"profile {run.profile}"]
+    facts += [duration(content.elapsed), f"agent {run.agent_words}", f"profile {run.profile}"]
     if run.proof is not None:
         facts.append(f"proof {run.proof.words}")
     caveat = caveat_of(run)

@@ -85,7 +85,7 @@ def _who(run: RunView) -> Content:
         (f" {mark} {run.state.words} ", f"bold {style}"),
         (f" {line(run.id)}", "bold"),
         (f"  {line(what)}" if (what := f"{run.task} {run.title}".strip()) else "", "$text-accent"),
-        (f"  {line(run.profile)} · {line(run.agent)} · {line(PurePath(run.root).name)}", DIM),
+        (f"  {line(run.profile)} · {line(run.agent_words)} · {line(PurePath(run.root).name)}", DIM),
     )
 
 
@@ -303,7 +303,7 @@ def _about(look: RunLook, run: RunView, now: float, width: int) -> Iterator[Cont
     if what := f"{run.task} {run.title}".strip():
         yield field("asked for", line(what))
     yield field("profile", line(run.profile))
-    yield field("agent", line(run.agent))
+    yield field("agent", line(run.agent_words))
     yield field("directory", line(run.root))
     if run.parent_id:
         yield field("part of", line(run.parent_id))

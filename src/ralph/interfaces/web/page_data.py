@@ -124,6 +124,7 @@ def run_data(run: RunView, label: RunLabel, budget: Budget | None = None) -> dic
         | {
             "title": line(str(label)),
             "stateWords": run.state.words,
+            "agentWords": line(run.agent_words),
             "limits": {"cost": limits.cost_usd, "tokens": limits.tokens, "seconds": limits.seconds},
             "can": [ask.value for ask in possible_asks(run)],
             "cost": run.cost_usd,

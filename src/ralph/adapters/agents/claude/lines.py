@@ -119,6 +119,8 @@ class SystemLine(Struct, tag="system", gc=False):
     subtype: str = "init"  # some streams leave it out
     session_id: str | None = None
     model: str | None = None
+    claude_code_version: str | None = None
+    qwen_code_version: str | None = None
     attempt: int | None = None
     max_retries: int | None = None
     retry_delay_ms: float | None = None

@@ -29,6 +29,70 @@ _WINDOWS: Final[Mapping[str, str]] = {
 }
 _LARGEST: Final = 1e15
 
+_PASSED_OVER: Final = frozenset(
+    (
+        "agents_killed",
+        "api_error",
+        "away_summary",
+        "background_tasks_changed",
+        "bridge_state",
+        "bridge_status",
+        "checkpoint_done",
+        "cloud_session_delta",
+        "cloud_session_status",
+        "code_change_published",
+        "commands_changed",
+        "control_request_progress",
+        "dev_intent",
+        "elicitation_complete",
+        "feedback_draft_queued",
+        "file_attachments_missing",
+        "file_snapshot",
+        "inherited_asks_settled",
+        "instruction_size_warning",
+        "local_command",
+        "memory_recall",
+        "memory_saved",
+        "mirror_error",
+        "peer_message_hold",
+        "per_turn_effort_changed",
+        "permission_check_status",
+        "permission_retry",
+        "placed",
+        "plugin_install",
+        "post_turn_summary",
+        "rewind_stand_in",
+        "scheduled_task_fire",
+        "session_metadata",
+        "session_state_changed",
+        "session_title_changed",
+        "session_writes_lost",
+        "start_folder",
+        "stop_hook_summary",
+        "task_summary",
+        "tool_host_result",
+        "turn_began_before_init",
+        "turn_duration",
+        "turn_handoff_available",
+        "turn_preempted",
+        "turn_starting",
+        "ui_focus",
+        "ui_invalidate",
+        "ui_log",
+        "ui_notify",
+        "ui_notify_cancel",
+        "ui_panes",
+        "ui_placed",
+        "ui_scroll",
+        "ui_status",
+        "ui_toast",
+        "vcs_state_changed",
+        "voice_call_talk",
+        "worker_shutting_down",
+    )
+)
+"""What the tested version says to its own screen and its other selves."""
+
 
 def limit_events(info: LimitInfo) -> Sequence[AgentEvent]:
     rejected = info.status == "rejected" and not info.isUsingOverage
@@ -62,7 +126,8 @@ def _is_number(value: object) -> TypeGuard[float]:
 def system_events(event: SystemLine) -> Sequence[AgentEvent]:
     match event.subtype:
         case "init":
-            return (SessionStarted(event.session_id or "", event.model or ""),)
+            version = event.claude_code_version or event.qwen_code_version or ""
+            return (SessionStarted(event.session_id or "", event.model or "", version),)
         case "api_retry":
             message = _retry(event.attempt, event.max_retries, event.retry_delay_ms)
             return (ErrorReported(message, event.error_status, event.error or "", False),)
@@ -80,7 +145,14 @@ def system_events(event: SystemLine) -> Sequence[AgentEvent]:
                 return _NOTHING
             failed = f", exit status {event.exit_code}" if event.exit_code else ""
             text = f"hook {event.hook_name or ''}: {event.outcome or 'ended'}{failed}"
-        case "informational" | "notification" | "model_fallback":
+        case (
+            "informational"
+            | "notification"
+            | "model_fallback"
+            | "model_consent_fallback"
+            | "model_refusal_fallback"
+            | "model_refusal_no_fallback"
+        ):
             text = event.content or event.text or event.message or event.subtype
         case "task_started":
             text = f"background task started: {event.description or ''}"
@@ -92,8 +164,10 @@ def system_events(event: SystemLine) -> Sequence[AgentEvent]:
             "hook_started" | "hook_progress" | "status" | "thinking_tokens" | "task_progress" | "task_updated"
         ):
             return _NOTHING
-        case _:
-            return (Unknown(f"system/{event.subtype}"),)
+        case other if other in _PASSED_OVER:
+            return _NOTHING
+        case other:
+            return (Unknown(f"system/{other}"),)
     return (Notice(one_line(text)),)
 
 

@@ -49,7 +49,6 @@ from ralph.domain.agent.events import (
     ToolEnded,
     ToolStarted,
     TurnEnded,
-    Unknown,
     Usage,
 )
 
@@ -184,7 +183,8 @@ class CodexStreamParser:
             case "item.started" | "item.updated" if loose.item is not None:
                 return _NOTHING  # once per item is enough
             case _:
-                return (unknown(line) if loose.item is None else Unknown(f"{loose.type}/{loose.item.type}"),)
+                item = loose.item
+                return (unknown(line, type_=f"{loose.type}/{item.type}" if item is not None else ""),)
 
 
 # --- tools -------------------------------------------------------------------------------------------------

@@ -25,7 +25,6 @@ from ralph.domain.agent.events import (
     ToolEnded,
     ToolStarted,
     TurnEnded,
-    Unknown,
 )
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
@@ -177,7 +176,7 @@ class CopilotStreamParser:
         except UNREADABLE:
             # A line of a type we know, with something in it that we do not.
             is_result = event.type == "result"
-            return self._result(_Result(exit_code=1)) if is_result else (Unknown(event.type),)
+            return self._result(_Result(exit_code=1)) if is_result else (unknown(clean),)
 
     def _event(self, event: _Line, line: bytes) -> Sequence[AgentEvent]:
         match event.type:
@@ -211,8 +210,8 @@ class CopilotStreamParser:
                 return self._result(_decode_result(line))
             case known if known in _PASSED_OVER:
                 return _NOTHING
-            case other:
-                return (Unknown(other),)
+            case _:
+                return (unknown(line),)
 
     def _tool_started(self, call: _ToolCall) -> AgentEvent:
         self._tools.open(call.tool_call_id, call.tool_name)

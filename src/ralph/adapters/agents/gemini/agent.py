@@ -11,7 +11,7 @@ from ralph.adapters.agents.arguments import program
 from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.gemini.stream import GeminiStreamParser, status_in
 from ralph.adapters.agents.gemini_family import PERMITS, GeminiFamilyAdapter
-from ralph.domain.agent.events import AgentEvent, ErrorReported, TurnEnded
+from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, TurnEnded
 from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited
@@ -135,11 +135,11 @@ def _has_status(event: AgentEvent) -> bool:
 
 
 def _is_lack_of_result(event: AgentEvent) -> bool:
-    return isinstance(event, ErrorReported) and event.code == faults.NO_RESULT
+    return isinstance(event, ErrorReported) and event.code == NO_RESULT
 
 
 def _with_status(event: AgentEvent, status: int) -> AgentEvent:
-    if isinstance(event, ErrorReported) and event.code != faults.NO_RESULT:
+    if isinstance(event, ErrorReported) and event.code != NO_RESULT:
         return ErrorReported(event.message, status, event.code, event.final)
     return event
 

@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ralph.adapters.agents.excerpts import count_lines, head, one_line
-from ralph.adapters.agents.faults import NO_RESULT
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repair, unknown
 from ralph.adapters.agents.todo_list import MAX_ITEMS, status_of
 from ralph.adapters.agents.tools import OpenTools, tool_summary
 from ralph.domain.agent.events import (
+    NO_RESULT,
     AgentEvent,
     ErrorReported,
     Notice,

@@ -136,7 +136,7 @@ _BEFORE_ACTIVITY = (
     *("prompt", "prompt_chars", "prompt_file", "command"),
 )
 _AFTER_ACTIVITY = (
-    *("ending", "exit_code", "fault", "checks", "claims", "actions"),
+    *("agent", "version", "ending", "exit_code", "fault", "checks", "claims", "actions"),
     *("decision", "reason", "claimed", "proven", "spend", "seconds"),
 )
 
@@ -165,7 +165,7 @@ def _run_lines(view: RunView, look: Look) -> list[str]:
     colors, dot = colors_of(look), f" {marks_of(look).dot} "
     count = f"{view.iteration}/{view.maximum}" if view.maximum is not None else str(view.iteration)
     name = f"{view.task} {view.title}".strip()
-    facts = [f"profile {view.profile}", f"agent {view.agent}", f"iterations {count}"]
+    facts = [f"profile {view.profile}", f"agent {view.agent_words}", f"iterations {count}"]
     if view.cost_usd is not None:
         facts.append(money(view.cost_usd, at_least=view.cost_is_partial))
     if view.tokens:

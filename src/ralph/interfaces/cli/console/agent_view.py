@@ -143,7 +143,8 @@ class AgentView:
     # Each renderer returns whole lines, or nothing.
 
     def _session(self, event: SessionStarted) -> str:
-        words = ["Session", event.session_id, f"({event.model})" if event.model else ""]
+        about = ", ".join(filter(None, (event.model, event.version)))
+        words = ["Session", event.session_id, f"({about})" if about else ""]
         return self._dimmed(clean_line(" ".join(word for word in words if word)))
 
     def _foreign_text(self, event: Text) -> str:

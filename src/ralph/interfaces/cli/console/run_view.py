@@ -40,6 +40,7 @@ from ralph.domain.proof.policy import UNCHECKED, ProofPolicy
 from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.views.agent_versions import with_versions
 from ralph.domain.views.closing import Closing, closing_figures
 from ralph.domain.views.decisions import Tone, describe_decision, describe_verdict, stage_count
 from ralph.interfaces.cli.console.agent_view import SESSION_ENDED, AgentView
@@ -244,7 +245,7 @@ class Console:
         self._started = event
         words = [
             f"profile {event.profile}",
-            f"agent {event.agent}",
+            f"agent {with_versions(event.agent, event.versions)}",
             f"at most {plural(event.maximum, 'iteration')}" if event.maximum else "no limit on iterations",
         ]
         return [

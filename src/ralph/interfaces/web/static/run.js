@@ -189,7 +189,7 @@ export class RunPage {
         used("Tokens", run.tokens || run.limits.tokens ? compact(run.tokens) : "", run.tokens, run.limits.tokens, compact),
         used(run.live ? "Running for" : "From start to end", run.live ? h("span", { "data-since": run.startedAt }, duration(seconds)) : duration(seconds), seconds, run.limits.seconds, duration),
         fact("Started", moment(run.startedAt)),
-        fact("Agent", `${run.agent} · ${run.profile}`),
+        fact("Agent", `${run.agentWords} · ${run.profile}`),
         fact("Subscription", run.quota.join(", ")),
       ),
       header.map((note) => h("p", { class: "dim" }, note)),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
 from ralph.testing.model import ScriptedModel, Step, StreamError, ToolCall, Usage, WriteFile
 from ralph.testing.model.handler import MAX_BODY_BYTES
 from ralph.testing.model.server import MAX_KEPT_REQUESTS

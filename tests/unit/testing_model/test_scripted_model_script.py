@@ -11,10 +11,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from ralph.testing.model import Step, StreamError, ToolCall, Usage, WriteFile
-from ralph.testing.model.script import Script, steps_from_json
 
 from ralph.errors import UsageError
+from ralph.testing.model import Step, StreamError, ToolCall, Usage, WriteFile
+from ralph.testing.model.script import Script, steps_from_json
 
 WAIT = 60
 
