@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,20 +47,14 @@ class LiveProject:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def model(self, *steps: Step) -> ScriptedModel:
-        return ScriptedModel([self._hurried(step) for step in steps])
-
-    def _hurried(self, step: Step) -> Step:
-        """A model may ask to be tried again at once; some agents listen."""
-        if step.error is None or not self.agent.persists or "retry-after" in step.headers:
-            return step
-        return replace(step, headers={"retry-after-ms": "1", **step.headers})
+        return ScriptedModel([step.hurried() if self.agent.loopback.persists else step for step in steps])
 
     def settings(
         self, model_url: str, *, subscribed: bool = False, flags: Sequence[str] = (), **values: Any
     ) -> None:
-        environment = self.agent.prepare(self.home, model_url)
+        environment = self.agent.loopback.prepare(self.home, model_url)
         if subscribed:
-            environment |= self.agent.subscription
+            environment |= self.agent.loopback.subscription
         agent = {"command": self.agent.name, "flags": [*flags], "environment": environment}
         values.setdefault("limits", {"maxAttempts": 1})
         folder = self.root / ".ralph"

@@ -58,7 +58,7 @@ def test_an_error_of_the_model_is_told_by_its_kind(project: LiveProject, name: s
 
 
 def test_a_model_that_cannot_be_reached_is_a_passing_fault(project: LiveProject) -> None:
-    patience = ["--agent-timeout", "200" if project.agent.persists else "30"]
+    patience = ["--agent-timeout", "200" if project.agent.loopback.persists else "30"]
     with socket.socket() as closed:  # bound and not listening: nobody else gets the port, and nobody answers
         closed.bind(("127.0.0.1", 0))
         project.settings(f"http://127.0.0.1:{closed.getsockname()[1]}")
@@ -75,5 +75,5 @@ def test_after_a_passing_fault_the_same_iteration_is_tried_again(project: LivePr
         project.ralph("-p", PROMPT, check=0)
 
     rows = project.rows("SELECT iteration, attempt, decision FROM iterations")
-    tried = [(1, 1, "accept")] if project.agent.persists else [(1, 1, "retry"), (1, 2, "accept")]
+    tried = [(1, 1, "accept")] if project.agent.loopback.persists else [(1, 1, "retry"), (1, 2, "accept")]
     assert rows == tried

@@ -37,5 +37,5 @@ def test_work_a_lie_and_a_completion(project: LiveProject) -> None:
     assert [session["unknown_events"] for session in sessions] == [0] * 3
     assert [session["tools"] for session in sessions] == [1, 0, 1]
     used = [session["spend"]["usage"]["output_tokens"] > 0 for session in sessions]
-    assert used == [project.agent.counts] * 3
+    assert used == [project.agent.loopback.counts] * 3
     project.assert_nothing_left()

@@ -60,7 +60,7 @@ class Session:
     ) -> list[dict[str, Any]]:
         """The events of one session."""
         stream = ("--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
-        environment = {**self.project.agent.prepare(self.project.home, model.url), **more}
+        environment = {**self.project.agent.loopback.prepare(self.project.home, model.url), **more}
         out = self.run("claude", "-p", *flags, *stream, prompt=prompt, **environment)
         return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 

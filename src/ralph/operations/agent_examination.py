@@ -63,9 +63,6 @@ class Interviewer:
         is_late = exit_.ending is Ending.TIMED_OUT
         return Answer(exit_.code if exit_.ending is not Ending.NOT_STARTED else None, output, is_late)
 
-    def which(self, program: str) -> str | None:
-        return shutil.which(program, path=self.variable("PATH") or os.defpath)
-
     def variable(self, name: str) -> str:
         return self.own.get(name) or self.environ.get(name, "")
 
@@ -75,7 +72,7 @@ async def examine_agent(
 ) -> Finding:
     """``command``: the agent's program, by name or path; ``setting``: where the settings define it."""
     facts = facts_of(agent)
-    program = _find(command, asking)
+    program = find_program(command, asking.cwd, asking.variable("PATH") or os.defpath)
     if program is None:
         why, advice = _why_missing(command, asking, setting)
         return Finding(
@@ -194,10 +191,10 @@ def _how_to_install(facts: AgentFacts, setting: str) -> str:
 # --- programs ---
 
 
-def _find(command: str, asking: Interviewer) -> str | None:
+def find_program(command: str, cwd: Path, path: str) -> str | None:
     if os.sep not in command:
-        return asking.which(command)
-    file = asking.cwd / command
+        return shutil.which(command, path=path)
+    file = cwd / command
     return str(file) if file.is_file() and os.access(file, os.X_OK) else None
 
 

@@ -28,7 +28,7 @@ from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
 from ralph.operations.agreement import is_waived
 from ralph.operations.settings_examination import examine_settings, examine_trust, examine_worktrees
-from ralph.operations.trust import read_agreed
+from ralph.operations.trust import Standing, read_agreed
 from ralph.wiring.agents import installed_agents, kind_of, needs_of, program_of
 from ralph.wiring.confinement import policy_of
 
@@ -56,9 +56,7 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
             *examine_trust(standing, root, environ),
         )
     reach = (root.workspace, root.state)
-    environment = {**environ, **settings.agent.environment}
-    if not is_waived(environ) and not (standing.asked and standing.is_trusted):
-        environment["PATH"] = OwnPrograms(environment, reach).environment["PATH"]
+    environment = _agents_environment(settings, root, standing, environ)
     make = partial(PosixProcessRunner, run_id=f"doctor-{os.getpid()}", ladder=QUICK, linger=0.2)
     seats = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
     asking = Interviewer(make(base_environment=environment), root.workspace, environment, seats)
@@ -80,6 +78,27 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
         *examine_worktrees(found, root, environ),
         *examine_trust(standing, root, environ),
     )
+
+
+def find_agents(
+    root: Root, *, environ: Mapping[str, str]
+) -> tuple[Mapping[str, tuple[str, str]], Mapping[str, str]]:
+    """Every agent that may be started here: name → kind of agent, program; and the environment to find them in."""
+    found = inspect(root.state, environ=environ)
+    agreed, standing = read_agreed(root, environ=environ)
+    settings = agreed.inspect().settings or Settings()
+    examined, _ = _examinable(settings, found.settings or settings)
+    return examined, _agents_environment(settings, root, standing, environ)
+
+
+def _agents_environment(
+    settings: Settings, root: Root, standing: Standing, environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Of a project that nobody has trusted, no folder is searched for programs."""
+    environment = {**environ, **settings.agent.environment}
+    if not is_waived(environ) and not (standing.asked and standing.is_trusted):
+        environment["PATH"] = OwnPrograms(environment, (root.workspace, root.state)).environment["PATH"]
+    return environment
 
 
 def missing_agent(root: Root) -> str:
@@ -104,12 +123,8 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
 
     ``asked``: with what the project asks for and nobody has agreed to. Of that nothing is said but that it was left alone.
     """
-    configured, named = _configured_agents(settings), _named_agents(settings)
-    unknown = [name for name, what in _named_agents(asked).items() if named.get(name) != what]
-    examined = {name: what for name, what in named.items() if name not in unknown}
-    for known in named_agents():
-        if known not in unknown:
-            examined.setdefault(known, (known, known))
+    configured = _configured_agents(settings)
+    examined, unknown = _examinable(settings, asked)
 
     async def examine_one(name: str, kind: str, program: str) -> Finding:
         is_own = name in settings.agents
@@ -137,6 +152,17 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
         # A working agent stands in for the ones that do not work.
         return tuple(replace(each, needed=each.needed and _may_work(each)) for each in findings)
     return findings
+
+
+def _examinable(settings: Settings, asked: Settings) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Those that may be examined, and those that only an untrusted project names."""
+    named = _named_agents(settings)
+    unknown = [name for name, what in _named_agents(asked).items() if named.get(name) != what]
+    examined = {name: what for name, what in named.items() if name not in unknown}
+    for known in named_agents():
+        if known not in unknown:
+            examined.setdefault(known, (known, known))
+    return examined, unknown
 
 
 def _configured_agents(settings: Settings) -> dict[str, tuple[str, str]]:

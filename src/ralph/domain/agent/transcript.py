@@ -191,10 +191,8 @@ class Transcript:
     def has_failed(self) -> bool:
         """The agent reported an error that it did not overcome. A stream that just stops reports none."""
         return any(
-            (isinstance(event, TurnEnded)
-            and event.error)
-            or (isinstance(event, ErrorReported)
-            and event.code != NO_RESULT)
+            (isinstance(event, TurnEnded) and event.error)
+            or (isinstance(event, ErrorReported) and event.code != NO_RESULT)
             for event in self._deciding
         )
 

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import msgspec
@@ -100,6 +100,12 @@ class Step:
             return self.text
         found = [match[match.lastindex or 0] for match in re.finditer(self.quotes, request)]
         return self.text.replace("{quoted}", found[-1] if found else "")
+
+    def hurried(self) -> Step:
+        """A refusal that asks to be tried again at once, unless it says when; some agents listen."""
+        if self.error is None or "retry-after" in self.headers:
+            return self
+        return replace(self, headers={"retry-after-ms": "1", **self.headers})
 
     @property
     def calls_a_tool(self) -> bool:
