@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-faces test-delivery test-delivery-again test-fleet fleet-test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures site dist test-dist fix docs clean
+.PHONY: demo test test-faces test-delivery test-delivery-again test-fleet fleet-test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
@@ -72,6 +72,9 @@ test-agents: $(VENV)/dev ## run real agents on a scripted model; AGENTS=claude,c
 
 test-agents-again: $(VENV)/dev ## run the tests of real agents that just failed again, one at a time
 	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest --timeout=400 --last-failed --last-failed-no-failures none tests/live
+
+test-agents-newest: $(VENV)/dev ## install the newest agents, and print what changed for ralph; AGENTS=codex chooses; not part of CI
+	@$(BIN)/python -m tests.live.newest '$(AGENTS)'
 
 test-delivery: $(VENV)/forge ## ship branches to a GitHub on this machine: real git, gh and workflows; needs npm, no account
 	@$(BIN)/python -m tests.delivery.world.install

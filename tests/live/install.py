@@ -11,9 +11,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from ralph.adapters.agents.registry import facts_of
+
+from .agents import LIVE_AGENTS
 
 INSTALL_SECONDS: Final = 900
 
@@ -32,13 +36,27 @@ class Package:
 
 NODE: Final = Package("node", "22.23.3")  # claude and qwen want 22; with an older one npm picks old agents
 
+
+def pinned(agent: str) -> Package:
+    """What the agent's own module says that it is tested with."""
+    facts = facts_of(agent)
+    assert facts.examination is not None
+    assert facts.examination.known_good is not None
+    return Package(facts.package, facts.examination.known_good.tested)
+
+
+def _given(versions: str) -> dict[str, str]:
+    """``"codex=0.170.0,claude=2.2.0"``, by agent."""
+    return dict(each.split("=", 1) for each in versions.split(",") if each)
+
+
+OTHER_VERSIONS: Final = "RALPH_AGENT_VERSIONS"
+"""The variable that asks for others than the pinned ones: ``codex=0.170.0``."""
+
 AGENTS: Final[Mapping[str, Package]] = {
-    "claude": Package("@anthropic-ai/claude-code", "2.1.325"),
-    "codex": Package("@openai/codex", "0.166.0"),
-    "gemini": Package("@google/gemini-cli", "0.61.0"),
-    "opencode": Package("opencode-ai", "1.18.33"),
-    "qwen": Package("@qwen-code/qwen-code", "0.24.4"),
-    "copilot": Package("@github/copilot", "1.0.102"),
+    name: replace(pinned(name), version=version) if version else pinned(name)
+    for name in LIVE_AGENTS
+    for version in (_given(os.environ.get(OTHER_VERSIONS, "")).get(name),)
 }
 
 
@@ -67,12 +85,12 @@ def chosen(names: str) -> list[str]:
 
 def install(cache: Path, agents: Sequence[str]) -> None:
     cache.mkdir(parents=True, exist_ok=True)
-    _install(cache, NODE)
+    install_package(cache, NODE)
     for agent in agents:
-        _install(cache, AGENTS[agent])
+        install_package(cache, AGENTS[agent])
 
 
-def _install(cache: Path, package: Package) -> None:
+def install_package(cache: Path, package: Package) -> None:
     final = cache / package.folder
     if final.is_dir():
         return

@@ -23,7 +23,7 @@ from ralph.agent_names import PLAIN
 from ralph.domain.agent.events import AgentEvent, SessionStarted
 from ralph.domain.agent.options import NO_OPTIONS, Option, SessionOptions
 from ralph.domain.loop.events import AgentActed, LoopEvent
-from ralph.domain.views.health import Finding, version_in
+from ralph.domain.views.health import Finding, advice_on_drift, version_in
 from ralph.domain.views.probe import (
     ProbedAgent,
     Script,
@@ -68,7 +68,7 @@ SCRIPT: Final = Script(
     claim="DONE",
 )
 _PROMPT: Final = f"Here {SCRIPT.prompt}: run the command, then output <{_TAG}>{SCRIPT.claim}</{_TAG}>."
-_SHELL: Final = "echo mark-$((6*7))-5e7d03"  # what it prints is not what was asked for
+_SHELL: Final = "printf 'mark-%s-5e7d03\\n' 42"  # what it prints is not what was asked for
 _END: Final = Step(text=f"All done. <{_TAG}>{SCRIPT.claim}</{_TAG}>")
 _WRITTEN: Final = "written.txt"
 
@@ -123,11 +123,10 @@ class _Bench:
         version = await self._version()
         features += [judge_events(self.seen), judge_probed_version(version, known)]
         tested = known.tested if known is not None else ""
-        package = f"{facts.package}@{tested}" if tested and facts.package else ""
-        advice = "update ralph" + (
-            f", or install what it was tested with: npm install -g {package}" if package else ""
+        kinds = {event.kind for seen in self.seen for event in seen.events}
+        return ProbedAgent(
+            self.name, version, tested, tuple(features), tuple(sorted(kinds)), advice=advice_on_drift(facts)
         )
-        return ProbedAgent(self.name, version, tested, tuple(features), advice=advice)
 
     async def _features(self) -> AsyncIterator[Finding]:
         options = facts_of(self.kind).options

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.live.install import NODE, Package, cache_folder, programs
-from tests.live.install import _install as install_package
+from tests.live.install import install_package as install_package
 
 EMULATE: Final = Package("emulate", "0.12.2")  # by number: the tag "latest" is another, older package
 

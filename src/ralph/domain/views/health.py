@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ralph.domain.agent.facts import KnownGood
+from ralph.domain.agent.facts import AgentFacts, KnownGood
 
 
 class Health(StrEnum):
@@ -76,6 +76,18 @@ def judge_version(version: str, known: KnownGood) -> tuple[Health, str]:
         return Health.DOUBTFUL, "it does not report its version"
     if version_key(version) < version_key(known.since):
         return Health.DOUBTFUL, f"{version}, too old: known to work from {known.since} on"
-    if version_key(version) > version_key(known.tested):
+    if is_newer_than_tested(version, known):
         return Health.GOOD, f"{version} (newer than the tested {known.tested})"
     return Health.GOOD, version
+
+
+def is_newer_than_tested(version: str, known: KnownGood | None) -> bool:
+    return known is not None and version_key(version) > version_key(known.tested)
+
+
+def advice_on_drift(facts: AgentFacts) -> str:
+    """What to do about an agent that has changed since ralph was written."""
+    tested = facts.examination.known_good if facts.examination is not None else None
+    if tested is None or not facts.package:
+        return "update ralph"
+    return f"update ralph, or install what it was tested with: npm install -g {facts.package}@{tested.tested}"

@@ -41,12 +41,13 @@ class SeenSession:
 
 @dataclass(frozen=True, slots=True)
 class ProbedAgent:
-    """``features``: none if it could not be probed, and ``obstacle`` says why."""
+    """``features``: none if it could not be probed, and ``obstacle`` says why. ``kinds``: of its events, as ralph reads them."""
 
     agent: str
     version: str = ""
     tested: str = ""
     features: tuple[Finding, ...] = ()
+    kinds: tuple[str, ...] = ()
     obstacle: str = ""
     advice: str = ""
 
@@ -87,7 +88,7 @@ def judge_resumed(second: SeenSession | None, script: Script) -> Finding:
     name = "a session is resumed"
     if second is None:
         return _holds(name, False, "the session did not say its id")
-    holds = second.report.is_orderly and second.asked(script.prompt)
+    holds = second.report.is_orderly and second.asked(script.words)  # said in the first, not in the second
     return _holds(name, holds, _why(second.report) or "the model was not told what came before")
 
 

@@ -171,6 +171,7 @@ def _probed_data(probed: ProbedAgent) -> dict[str, object]:
         "obstacle": probed.obstacle,
         "advice": probed.advice,
         "features": [_data(feature) for feature in probed.features],
+        "events": list(probed.kinds),
     }
 
 
