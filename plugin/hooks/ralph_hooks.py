@@ -596,6 +596,7 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
 
         session_id: str = ""
         model: str = ""
+        version: str = ""  # of its program, if it says so
         kind: str = field(default="session_started", init=False)
 
     @dataclass(slots=True)
@@ -733,6 +734,10 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
         windows: tuple[Window, ...] = ()
         kind: str = field(default="limit_reported", init=False)
 
+    NO_RESULT: Final = "no_result"
+    """The code of an error that a parser adds when a stream just stops. It says something only if the program ended by
+itself, as if all were well; else the way it ended says more."""
+
     @dataclass(slots=True)
     class ErrorReported:
         """A structured error event. ``status`` is the HTTP status, if known; ``final``: the agent gave up."""
@@ -752,9 +757,10 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
 
     @dataclass(slots=True)
     class Unknown:
-        """An event type that ralph does not know. Never an error; the raw log has all of it."""
+        """An event type that ralph does not know; the raw log has all of it. ``has_words``: it holds prose."""
 
         type: str
+        has_words: bool = False
         kind: str = field(default="unknown", init=False)
 
     @dataclass(slots=True)

@@ -71,7 +71,7 @@ class LiveProject:
         process = subprocess.Popen(
             [sys.executable, "-m", "ralph", command, *arguments],
             cwd=self.root,
-            env=self._env(),
+            env=self.env(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -84,7 +84,7 @@ class LiveProject:
             process.kill()
             process.communicate()
 
-    def _env(self) -> dict[str, str]:
+    def env(self) -> dict[str, str]:
         found = [programs(self.cache, NODE), programs(self.cache, AGENTS[self.agent.name])]
         temporary = self.home / "tmp"
         temporary.mkdir(exist_ok=True)

@@ -113,7 +113,7 @@ class LivePlan:
         process = subprocess.Popen(
             [sys.executable, "-m", "ralph", *arguments],
             cwd=self.project.root,
-            env=self.project._env(),
+            env=self.project.env(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -36,7 +36,7 @@ class Session:
             argv,
             cwd=self.project.root,
             env={
-                **self.project._env(),
+                **self.project.env(),
                 "IS_SANDBOX": "1",
                 "CLAUDE_HOOKS_PYTHON": sys.executable,
                 **environment,

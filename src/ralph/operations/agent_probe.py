@@ -179,12 +179,10 @@ class _Bench:
                 show=lambda _: "",
                 timeouts=Timeouts(total=SESSION_SECONDS),
             )
-            prompt_file = self.folder / "prompt.txt"
-            prompt_file.write_text(_PROMPT, encoding="utf-8")
             report = await session.run(
                 AgentRequest(
                     prompt=_PROMPT,
-                    prompt_file=prompt_file,
+                    prompt_file=self._prompt_file,
                     log_file=self.folder / f"session_{len(self.seen)}.log",
                     cwd=self._project,
                     environment=self.loopback.prepare(self._home, model.url),
@@ -232,7 +230,12 @@ class _Bench:
     def _project(self) -> Path:
         return self.folder / "project"
 
+    @property
+    def _prompt_file(self) -> Path:
+        return self.folder / "prompt.txt"
+
     def _make_folders(self) -> None:
+        self._prompt_file.write_text(_PROMPT, encoding="utf-8")
         for folder in (self._home, self.folder / "tmp", self._project):
             folder.mkdir()
         # Some agents work in repositories only; this is all that makes an empty one.

@@ -61,6 +61,7 @@ ALLOWED = {
     "adapters/workspace/ignored_files.py": "lists what git lists; what it finds is opened below the top",
     "adapters/workspace/proof_store.py": MINE,
     "operations/agent_examination.py": "the user's own settings of the agent, in the home folder",
+    "operations/agent_probe.py": "a folder that it makes, for an agent that does what a script says",
     "operations/demo.py": "a folder that it makes",
     "operations/output_file.py": NAMED,
     "operations/plugin.py": OWN,

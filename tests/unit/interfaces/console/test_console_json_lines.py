@@ -87,6 +87,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                 "commands": [],
                 "proof": None,
                 "resumed": False,
+                "versions": {},
             },
         ),
         (
@@ -230,7 +231,7 @@ def test_what_the_agent_did_is_a_list_of_typed_events() -> None:
     assert all(next(iter(one)) == "type" and "kind" not in one for one in parsed["events"])
     assert parsed["events"][1] == {"type": "text", "text": "t", "final": True, "parent": ""}
     assert parsed["events"][5]["items"] == [{"text": "x", "status": "in_progress"}]
-    assert parsed["events"][10] == {"type": "unknown", "unknown_type": "brand.new"}
+    assert parsed["events"][10] == {"type": "unknown", "unknown_type": "brand.new", "has_words": False}
 
 
 @pytest.mark.parametrize(
