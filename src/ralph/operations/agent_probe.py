@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from ralph.adapters.agents.installed_version import installed_version
 from ralph.adapters.agents.loopback import Loopback, loopback_of
 from ralph.adapters.agents.registry import adapter_for, facts_of
 from ralph.adapters.processes.ladder import QUICK
@@ -196,11 +197,11 @@ class _Bench:
         return self.seen[-1]
 
     async def _version(self) -> str:
-        told = [
-            event.version for seen in self.seen for event in seen.events if isinstance(event, SessionStarted)
-        ]
-        if any(told):
-            return next(filter(None, told))
+        """What it said itself, what its files tell, or what it answers."""
+        starts = (event for seen in self.seen for event in seen.events if isinstance(event, SessionStarted))
+        told = next((event.version for event in starts if event.version), "")
+        if told or (told := installed_version(Path(self.program), facts_of(self.kind))):
+            return told
         asking = Interviewer(self._runner(), self._project, {}, asyncio.Semaphore(1))
         answer = await asking.ask(self.program, "--version")
         return version_in(answer.output) if answer.code == 0 else ""

@@ -91,6 +91,12 @@ def test_a_healthy_agent_says_its_version_and_that_it_is_logged_in(tmp_path: Pat
         ),
         ({"--version": (126, "")}, Health.BAD, "does not start: exit status 126", "install it again"),
         ({"--help": (0, "--output-format")}, Health.BAD, "does not know --verbose", "update it: npm install"),
+        (
+            {"--version": (0, "2.2.0"), "--help": (0, "--output-format")},
+            Health.BAD,
+            "2.2.0 (newer than the tested 2.1.325), does not know --verbose",
+            "update ralph, or install what it was tested with: npm install -g @anthropic-ai/claude-code@2.1.325",
+        ),
     ],
 )
 def test_each_thing_that_is_wrong_says_what_to_do(
