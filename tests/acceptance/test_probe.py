@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .conftest import Project
+from .running import ended, running, wait_for
 
 AGENT = '''
 """A small claude: it asks the model at ANTHROPIC_BASE_URL, has two tools, and can resume. Files beside it say what it does wrong."""
-import json, os, pathlib, subprocess, sys, urllib.error, urllib.request, uuid
+import json, os, pathlib, subprocess, sys, time, urllib.error, urllib.request, uuid
 
 here, arguments = pathlib.Path(__file__).parent, sys.argv[1:]
 if "--version" in arguments:
@@ -27,6 +30,11 @@ if "--version" in arguments:
 
 def is_wrong(what):
     return (here / what).exists()
+
+
+if is_wrong("hangs"):
+    (here / "hanging").touch()
+    time.sleep(600)
 
 
 def given(flag):
@@ -197,6 +205,29 @@ def test_what_cannot_be_probed_says_so(project: Project, agent: str, code: int, 
     ran = project.ralph("doctor", "--probe", agent, check=code)
 
     assert told in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_probe_that_is_stopped_leaves_nothing_behind(project: Project, number: signal.Signals) -> None:
+    (project.programs / "hangs").touch()
+    with running(project, "--probe", "claude", command="doctor") as process:
+        wait_for((project.programs / "hanging").exists, "the agent at work")
+        home = Path(json.loads((project.programs / "environment.json").read_text())["HOME"])
+        process.send_signal(number)
+        code, _ = ended(process)
+
+    assert code == 130
+    assert not home.parent.exists()
+    wait_for(lambda: not processes_with(f"HOME={home}"), "the end of the agent")
+
+
+def processes_with(variable: str) -> list[str]:
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended while we looked, or is not ours to read
+            if variable.encode() in environ.read_bytes().split(b"\0"):
+                found.append(environ.parent.name)
+    return found
 
 
 def test_an_agent_that_is_not_installed_says_how_to(project: Project) -> None:

@@ -148,11 +148,13 @@ def _conclusion(findings: Sequence[Finding], blockers: Sequence[Finding], look: 
 def _probe(root: Root, agent: str, *, as_json: bool) -> int:
     import asyncio
 
+    from ralph.interfaces.cli.termination import sigterm_as_ctrl_c
     from ralph.operations.agent_probe import probe
 
     if not as_json:
         print(f"Probing {agent or 'the agents that are installed'} with a scripted model …", file=sys.stderr)
-    probed = asyncio.run(probe(root, agent))
+    with sigterm_as_ctrl_c():
+        probed = asyncio.run(probe(root, agent))
     holds = any(each.features for each in probed) and not any(each.broken for each in probed)
     if as_json:
         print_json({"holds": holds, "agents": [_probed_data(each) for each in probed]})
