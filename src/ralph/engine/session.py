@@ -121,6 +121,8 @@ class AgentSession:
             publish(ProcessesEnded(exit_.left_behind))
 
         transcript = listener.transcript
+        if exit_.ending is Ending.IDLE and transcript.has_ended_well and transcript.is_turn_over:
+            exit_ = replace(exit_, ending=Ending.EXITED)  # silent was only what it had left running
         stderr = listener.stderr_tail.text()
         # The user's stop, or a time-out on the way down, outranks our own limit.
         is_limited = bool(listener.limit) and exit_.ending is Ending.EXITED
@@ -159,6 +161,7 @@ class AgentSession:
             tools=transcript.tools,
             tool_errors=transcript.tool_errors,
             denials=transcript.denials,
+            cut_off=transcript.cut_off,
         )
 
     def _fault(self, exit_: Exit, transcript: Transcript, stderr: str) -> Fault | None:
@@ -226,23 +229,25 @@ class _Listener:
         if not events:
             return
         transcript = self.transcript
-        turns, was_over = transcript.turns, transcript.is_turn_over
+        turns, was_over = transcript.turns, transcript.is_over
         transcript.take(events)
         if self._running is not None and not self.limit:  # a limit is not taken back by what it says then
             if self._linger is not None:
-                if transcript.is_turn_over and transcript.turns > turns:
+                if transcript.is_over and (transcript.turns > turns or not was_over):
                     self._running.finish_within(self._linger)
-                elif was_over and not transcript.is_turn_over:
+                elif was_over and not transcript.is_over:
                     self._running.finish_within(None)
             self._look_for_limit(self._running)
         self._publish(AgentActed(tuple(map(_shown, events) if has_long else events)))
 
     def _look_for_limit(self, running: Running) -> None:
-        # A turn that is over has used what it used; whether another may follow is asked before it.
-        if self._watch is not None and not self.transcript.is_turn_over:
-            self.limit = self._watch(self.transcript) or ""
-            if self.limit:
-                running.finish_within(0)
+        # A session that is over has used what it used; whether another may follow is asked before it.
+        if self._watch is None or self.transcript.is_over:
+            return
+        if limit := self._watch(self.transcript):
+            if not self.transcript.is_turn_over:  # else its turn counts, without what it left running
+                self.limit = limit
+            running.finish_within(0)
 
 
 def _shown(event: AgentEvent) -> AgentEvent:

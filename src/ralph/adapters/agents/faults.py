@@ -136,13 +136,13 @@ def last(events: Sequence[AgentEvent], kind: type[_Event]) -> _Event | None:
 def failure_of(turn: TurnEnded | None, error: ErrorReported | None, *, is_empty: bool) -> Failure:
     """The end of the turn says that it failed; the error event before it says how."""
     message = turn.error if turn is not None else ""
-    turns = turn.turns if turn is not None else 0
+    turns, code = (turn.turns, turn.code) if turn is not None else (0, "")
     if error is None:
-        return Failure(one_line(message, MAX_REASON_CHARS), is_empty=is_empty, turns=turns)
+        return Failure(one_line(message, MAX_REASON_CHARS), code=code, is_empty=is_empty, turns=turns)
     text = one_line(message or error.message, MAX_REASON_CHARS)
     if not error.final and error.code and not message:
         text = f"{text} ({error.code})"
-    return Failure(text, error.status, error.code, is_empty, turns)
+    return Failure(text, error.status, code or error.code, is_empty, turns)
 
 
 def not_started(exit_: Exit, command: str, install: str) -> Fatal:

@@ -153,6 +153,7 @@ class AgentReport:
     tools: int = 0
     tool_errors: int = 0
     denials: tuple[str, ...] = ()  # tools it was not permitted to use, one entry per call
+    cut_off: tuple[str, ...] = ()  # what it had running beside its turns when it ended
 
     @property
     def hindrance(self) -> Hindrance | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import program, value_of, without
-from ralph.adapters.agents.claude.stream import ClaudeStreamParser
+from ralph.adapters.agents.claude.stream import CONTEXT_FULL, ClaudeStreamParser
 from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
@@ -93,7 +93,7 @@ _NOT_LOGGED_IN: Final = frozenset(
     ("authentication_failed", "authentication_error", "permission_error", "oauth_org_not_allowed")
 )
 _LIMITED: Final = frozenset(("rate_limit", "rate_limit_error", "usage_limit_reached"))
-_TOO_LARGE: Final = frozenset(("request_too_large", "prompt_too_long"))
+_TOO_LARGE: Final = CONTEXT_FULL | {"request_too_large"}
 _SERVER: Final = frozenset(
     ("server_error", "overloaded", "overloaded_error", "api_error", "connection_failed")
 )
