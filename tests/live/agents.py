@@ -16,14 +16,13 @@ class LiveAgent:
     """An agent's program, and a function that prepares its home: (home, address of the model) → variables.
 
     ``subscription``: variables that make it think that it works for an account and not with a key.
-    ``persists``: it tries again by itself, whatever it is told. ``counts``: it says how many tokens it used.
+    ``persists``: it tries again by itself, whatever it is told.
     """
 
     name: str
     prepare: Callable[[Path, str], Variables]
     subscription: Mapping[str, str] = field(default_factory=dict)
     persists: bool = False
-    counts: bool = True
 
 
 def _claude(home: Path, model: str) -> Variables:
@@ -110,6 +109,6 @@ LIVE_AGENTS: Final[Mapping[str, LiveAgent]] = {
         LiveAgent("gemini", _gemini),
         LiveAgent("opencode", _opencode, persists=True),
         LiveAgent("qwen", _qwen, persists=True),
-        LiveAgent("copilot", _copilot, persists=True, counts=False),
+        LiveAgent("copilot", _copilot, persists=True),
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.live.model import Step, WriteFile
+from tests.live.model import Step, Usage, WriteFile
 
 from .harness import DONE, PROMPT, LiveProject
 
@@ -20,6 +20,16 @@ def test_a_session_that_is_continued_knows_what_was_said_before(project: LivePro
     assert SECRET not in first
     assert SECRET in second
     assert [session["fault"] for session in project.events("agent_ended")] == [None] * 2
+
+
+def test_a_session_that_is_continued_counts_what_it_used_itself(project: LiveProject) -> None:
+    with project.model(Step(text="not yet", times=2), Step(text=DONE)) as model:
+        project.settings(model.url)
+        project.ralph("-p", PROMPT, "-m", "3", "--continue-session", check=0)
+
+    used = [session["spend"]["usage"] for session in project.events("agent_ended")]
+    assert [usage["output_tokens"] for usage in used] == [Usage().output] * 3
+    assert len({usage["cache_read_tokens"] for usage in used}) == 1
 
 
 def test_without_being_asked_for_it_every_session_is_fresh(project: LiveProject) -> None:

@@ -12,7 +12,7 @@ from ralph.agent_names import PLAIN
 from ralph.domain.agent.events import AgentEvent, Noise, Reasoning, Text
 from ralph.domain.agent.transcript import PriceOf, Transcript, unpriced
 from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted, ProcessesEnded
-from ralph.domain.loop.session_report import AgentReport, Ending, Fault, RateLimited, Spend
+from ralph.domain.loop.session_report import AgentReport, Ending, Exhausted, Fault, RateLimited, Spend
 from ralph.domain.text.excerpt import Excerpt, Keep, truncate
 from ralph.engine.ports import (
     UNLIMITED,
@@ -127,7 +127,9 @@ class AgentSession:
         # The user's stop, or a time-out on the way down, outranks our own limit.
         is_limited = bool(listener.limit) and exit_.ending is Ending.EXITED
         ending = Ending.LIMITED if is_limited else exit_.ending
-        fault = self._fault(exit_, transcript, stderr) if not is_limited else None
+        found = self._fault(exit_, transcript, stderr) if not is_limited else None
+        fault = None if isinstance(found, Exhausted) else found
+        reason = found.reason if isinstance(found, Exhausted) else ""
         spend = Spend.of_session(transcript.cost_usd, transcript.usage, exit_.seconds)
         if request.mode is OutputMode.TEXT and self._adapter.name != PLAIN:
             spend = replace(
@@ -157,14 +159,14 @@ class AgentSession:
             tags=transcript.tags,
             fault=fault,
             spend=spend,
-            reason=listener.limit if is_limited else "",
+            reason=listener.limit if is_limited else reason,
             tools=transcript.tools,
             tool_errors=transcript.tool_errors,
             denials=transcript.denials,
             cut_off=transcript.cut_off,
         )
 
-    def _fault(self, exit_: Exit, transcript: Transcript, stderr: str) -> Fault | None:
+    def _fault(self, exit_: Exit, transcript: Transcript, stderr: str) -> Fault | Exhausted | None:
         if exit_.ending is Ending.STOPPED:
             return None
         fault = self._adapter.classify(

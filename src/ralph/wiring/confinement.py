@@ -233,6 +233,7 @@ async def open_confinement(
     from ralph.adapters.isolation.choice import open_sandbox
     from ralph.adapters.isolation.git_includes import IncludedFiles
     from ralph.adapters.isolation.git_leftovers import GitLeftovers
+    from ralph.adapters.isolation.named_paths import hidden_notes
     from ralph.adapters.isolation.outside import GitTraps, KeptLinks, exposed_commands
     from ralph.adapters.isolation.own_places import links_on_path, own_notes
     from ralph.adapters.isolation.places import project_places
@@ -273,7 +274,12 @@ async def open_confinement(
 
         scm = (settings.scm.command,) if settings.scm is not None else ()
         notes = (
-            *own_notes(site, project_places(site, policy, site.needs)),
+            *own_notes(site, found := project_places(site, policy, site.needs)),
+            *(
+                hidden_notes(site, (*site.needs.env, *policy.env), found)
+                if chosen.sandbox.kind is not SandboxKind.SRT
+                else ()
+            ),
             *(() if settings.sandbox_checks else (CHECKS_OUTSIDE,)),
             *((NOTIFIED_OUTSIDE,) if any("://" not in command for command in settings.notify) else ()),
             *exposed_commands(launch.root.workspace, {"notify": settings.notify, "scm": scm}),

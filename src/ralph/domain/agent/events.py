@@ -118,6 +118,12 @@ class Usage:
         )
         return self + Usage(*negative)
 
+    def since(self, earlier: Usage) -> Usage:
+        """What was added to an earlier count; all of it if the count has begun again."""
+        added = self - earlier
+        counts = (added.input_tokens, added.output_tokens, added.cache_read_tokens, added.cache_write_tokens)
+        return added if min(counts) >= 0 else self
+
     @property
     def total(self) -> int:
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens

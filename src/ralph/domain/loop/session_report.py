@@ -51,6 +51,13 @@ class Fatal:
 Fault = Transient | RateLimited | Fatal
 
 
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """No fault: it reached a limit of its own (turns, time, context), and is judged as it is."""
+
+    reason: str
+
+
 class Obstacle(StrEnum):
     """What kept a session, of a worker or of a judge, from its work."""
 
@@ -139,7 +146,7 @@ class Spend:
 class AgentReport:
     """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags in the full text.
 
-    ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
+    ``reason`` says which limit of the run ended it (``Ending.LIMITED``), or which of its own it reached.
     """
 
     ending: Ending = Ending.EXITED

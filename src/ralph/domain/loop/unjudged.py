@@ -24,6 +24,7 @@ class UnjudgedSession:
     tool_errors: int = 0
     denials: tuple[str, ...] = ()
     cut_off: tuple[str, ...] = ()
+    reason: str = ""
 
     @classmethod
     def of(cls, report: AgentReport) -> UnjudgedSession:
@@ -37,6 +38,7 @@ class UnjudgedSession:
             report.tool_errors,
             report.denials,
             report.cut_off,
+            report.reason,
         )
 
     @property
@@ -51,4 +53,5 @@ class UnjudgedSession:
             tool_errors=self.tool_errors,
             denials=self.denials,
             cut_off=self.cut_off,
+            reason=self.reason,
         )
