@@ -14,7 +14,7 @@ from ralph.adapters.agents.registry import facts_of
 from ralph.agent_names import PLAIN
 from ralph.domain.agent.facts import AgentFacts, Examination
 from ralph.domain.loop.session_report import Ending
-from ralph.domain.views.health import Area, Finding, Health, judge_version, version_in, worst
+from ralph.domain.views.health import Area, Finding, Health, judge_version, remedy, version_in, worst
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 
 PROBE_SECONDS = 10.0
@@ -123,7 +123,8 @@ async def _examine_program(
 
     missing = _missing_flags(examination, help_answer)
     if missing:
-        note(Health.BAD, f"does not know {', '.join(missing)}", update)
+        hint = remedy(version, examination.known_good, facts.install)
+        note(Health.BAD, f"does not know {', '.join(missing)}", hint)
     if logged_in is None:
         note(Health.DOUBTFUL, "no sign of a login", f"if it is not logged in: {facts.login}")
     elif logged_in:

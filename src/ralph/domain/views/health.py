@@ -79,3 +79,10 @@ def judge_version(version: str, known: KnownGood) -> tuple[Health, str]:
     if version_key(version) > version_key(known.tested):
         return Health.GOOD, f"{version} (newer than the tested {known.tested})"
     return Health.GOOD, version
+
+
+def remedy(version: str, known: KnownGood | None, install: str) -> str:
+    """What to do about a program that lacks something: a newer one than ralph knows has lost it, an older one has it not yet."""
+    if known is None or not version or version_key(version) <= version_key(known.tested):
+        return f"update it: {install}"
+    return f"use the version that ralph was tested with ({install}@{known.tested}), and report it: this one is newer"

@@ -13,6 +13,7 @@ from ralph.domain.views.health import (
     Health,
     find_blockers,
     judge_version,
+    remedy,
     version_in,
     version_key,
     worst,
@@ -56,6 +57,20 @@ def test_a_version_is_judged_by_the_range_that_is_known_to_work(
     version: str, health: Health, words: str
 ) -> None:
     assert judge_version(version, KNOWN) == (health, words)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("2.0.9", "update it: npm install -g x"),
+        ("", "update it: npm install -g x"),
+        ("2.1.325", "update it: npm install -g x"),
+        ("2.2.0", "use the version that ralph was tested with (npm install -g x@2.1.325)"),
+    ],
+)
+def test_only_a_program_that_is_not_newer_than_ralph_knows_is_to_be_updated(version: str, words: str) -> None:
+    assert remedy(version, KNOWN, "npm install -g x").startswith(words)
+    assert remedy(version, None, "npm install -g x") == "update it: npm install -g x"
 
 
 @given(st.lists(st.integers(0, 10**9 - 1), min_size=2, max_size=4))
