@@ -33,7 +33,7 @@ def settings(project: LiveProject, model: ScriptedModel) -> None:
     allow = [model.url.removeprefix("http://")]
     project.settings(model.url)
     own = [str(file) for file in project.home.glob("*.json") if not file.name.startswith(".")]
-    project.settings(model.url, sandbox={"allow": allow, "readonly": [str(project.cache), *own]})
+    project.settings(model.url, sandbox={"allow": allow, "readonly": own})
 
 
 def state_of(project: LiveProject) -> dict[str, bytes]:

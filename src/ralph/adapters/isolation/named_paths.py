@@ -33,26 +33,35 @@ def read_paths(site: Site, needs: AgentNeeds) -> Iterator[Path]:
             yield path
 
 
-def hidden_notes(site: Site, patterns: Iterable[str], found: Iterable[Place]) -> Iterator[str]:
-    """For the head of a run: what agents are told of and cannot see. ``patterns``: of the variables that they get."""
-    covers, home = [*found], real_path(site.home)
+def hidden_notes(
+    site: Site, patterns: Iterable[str], arguments: Iterable[str], found: Iterable[Place], *, is_bare: bool
+) -> Iterator[str]:
+    """For the head of a run: what agents are told of and cannot see. ``patterns``: of the variables that they get.
+
+    ``is_bare``: nothing of this machine is inside but what was ``found``.
+    """
+    covers = [*found]
     roots = {locate(site, site.needs, name) for name in site.needs.state} | {*read_paths(site, site.needs)}
     names = kept_variables(site.environ, patterns) - kept_variables(site.environ) | (
         _CERTIFICATES | site.explicit
     )
-    for variable in sorted(names & site.environ.keys()):
-        value = site.environ[variable]
+    told = [(name, site.environ[name]) for name in sorted(names & site.environ.keys())]
+    told += map(_as_named, arguments)
+    for name, value in dict.fromkeys(told):
         if not value.startswith("/") or not is_true(Path(value).exists):
             continue
         path = real_path(Path(value))
         shown = deepest(path, covers)
-        if shown is None and not is_in(path, home):
-            continue
-        if shown is None or not (shown.how in _SHOWN or shown.path in roots):
+        if is_bare if shown is None else not (shown.how in _SHOWN or shown.path in roots):
             yield (
-                f"{variable} names {path}, which the sandbox hides: add it to sandbox.readonly,"
+                f"{name} names {path}, which the sandbox hides: add it to sandbox.readonly,"
                 " or to sandbox.writable if the agent must write there"
             )
+
+
+def _as_named(argument: str) -> tuple[str, str]:
+    name, _, value = argument.partition("=")
+    return (name, value) if name.startswith("-") else ("a flag of the agent", argument)
 
 
 def _named(site: Site, variable: str) -> Path | None:
