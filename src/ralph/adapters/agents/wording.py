@@ -41,13 +41,13 @@ _RESETS = re.compile(r"\btry again (?:at|in|on)\b|\bresets? (?:at|in|on)\b|\bret
 
 
 def matter_of(message: str, code: str = "") -> Matter | None:
-    """None: none of these. ``code`` is the service's own name for the error, if it has one."""
+    """None: none of these. ``code`` is the agent's or the service's name for the error; most call every 429 a rate limit."""
     told = f"{code.replace('_', ' ')}: {message}"
     if _CONTEXT.search(told):
         return Matter.CONTEXT
     is_limit, costs = _LIMIT.search(told), _MONEY.search(told)
-    if _RATE.search(told) or ((is_limit or costs) and _RESETS.search(told)):
+    if _RATE.search(message) or ((is_limit or costs) and _RESETS.search(message)):
         return Matter.LIMIT
     if costs:
         return Matter.MONEY
-    return Matter.LIMIT if is_limit else None
+    return Matter.LIMIT if is_limit or _RATE.search(told) else None
