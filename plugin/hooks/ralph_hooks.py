@@ -688,6 +688,12 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
             )
             return self + Usage(*negative)
 
+        def since(self, earlier: Usage) -> Usage:
+            """What was added to an earlier count; all of it if the count has begun again."""
+            added = self - earlier
+            counts = (added.input_tokens, added.output_tokens, added.cache_read_tokens, added.cache_write_tokens)
+            return added if min(counts) >= 0 else self
+
         @property
         def total(self) -> int:
             return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
@@ -707,8 +713,9 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
     class TurnEnded:
         """The agent's turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
 
-    ``error`` is empty on success. ``text`` repeats what was said; anything new also comes as Text. ``usage`` and
-    ``cost_usd`` are those of this turn unless ``cumulative``.
+    ``error`` is empty on success; ``code`` is the agent's name for it, if it has one that says more than its error
+    events. ``text`` repeats what was said; anything new also comes as Text. ``usage`` and ``cost_usd`` are those of
+    this turn unless ``cumulative``.
     """
 
         text: str = ""
@@ -719,6 +726,7 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
         seconds: float = 0.0
         denials: tuple[str, ...] = ()  # tools the agent was not permitted to use
         cumulative: bool = False
+        code: str = ""
         kind: str = field(default="turn_ended", init=False)
 
     @dataclass(slots=True)
@@ -749,6 +757,13 @@ itself, as if all were well; else the way it ended says more."""
         kind: str = field(default="error_reported", init=False)
 
     @dataclass(slots=True)
+    class BackgroundChanged:
+        """The work that the agent has running beside its turns, whole, after a change: its end may begin another turn."""
+
+        tasks: tuple[str, ...] = ()
+        kind: str = field(default="background_changed", init=False)
+
+    @dataclass(slots=True)
     class Notice:
         """Anything worth a dim line: retries inside the agent, hooks, notifications."""
 
@@ -773,7 +788,7 @@ itself, as if all were well; else the way it ended says more."""
 
     AgentEvent = (
         SessionStarted | Text | Reasoning | ToolStarted | ToolEnded | TodoChanged | UsageReported | TurnEnded
-        | LimitReported | ErrorReported | Notice | Unknown | Noise
+        | LimitReported | ErrorReported | BackgroundChanged | Notice | Unknown | Noise
     )  # fmt: skip
     return locals()
 
@@ -895,6 +910,10 @@ def ralph_domain_loop_feedback():
                 return Feedback("The previous session was ended by the harness: it ran out of time.")
             case Ending.IDLE:
                 return Feedback("The previous session was ended by the harness: it printed nothing for too long.")
+            case Ending.EXITED if report.reason:
+                return Feedback(
+                    f"The previous session was cut short: {report.reason}. Nothing that it said was counted."
+                )
             case Ending.EXITED if report.tags and not report.is_orderly:
                 tag = report.tags[-1]
                 return Feedback(
@@ -1027,6 +1046,12 @@ def ralph_domain_loop_session_report():
 
     Fault = Transient | RateLimited | Fatal
 
+    @dataclass(frozen=True, slots=True)
+    class Exhausted:
+        """No fault: it reached a limit of its own (turns, time, context), and is judged as it is."""
+
+        reason: str
+
     class Obstacle(StrEnum):
         """What kept a session, of a worker or of a judge, from its work."""
 
@@ -1110,7 +1135,7 @@ def ralph_domain_loop_session_report():
     class AgentReport:
         """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags in the full text.
 
-    ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
+    ``reason`` says which limit of the run ended it (``Ending.LIMITED``), or which of its own it reached.
     """
 
         ending: Ending = Ending.EXITED
@@ -1124,6 +1149,7 @@ def ralph_domain_loop_session_report():
         tools: int = 0
         tool_errors: int = 0
         denials: tuple[str, ...] = ()  # tools it was not permitted to use, one entry per call
+        cut_off: tuple[str, ...] = ()  # what it had running beside its turns when it ended
 
         @property
         def hindrance(self) -> Hindrance | None:

@@ -211,3 +211,51 @@ def test_waiting_does_not_outlast_the_time_of_the_run(project: Project) -> None:
 def test_a_stand_in_works_where_the_first_agent_is_missing(project: Project) -> None:
     project.agent([{"say": DONE}], name="codex")
     project.ralph("run", "-p", PROMPT, "--agent", "no-such-agent,codex", check=0)
+
+
+# --- what is no fault of the agent -------------------------------------------------------------------------
+
+USED = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}
+WORKED = {"type": "assistant", "message": {"model": "m", "content": [USED]}}
+FULL = {
+    **RESULT,
+    "result": "Prompt is too long",
+    "terminal_reason": "prompt_too_long",
+    "api_error_status": 400,
+}
+TURNS = {**RESULT, "subtype": "error_max_turns", "result": None}
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"), [(FULL, "its context was full"), (TURNS, "it reached its limit of turns")]
+)
+def test_a_session_that_came_to_an_end_of_its_own_is_judged_and_the_next_one_told(
+    project: Project, end: dict[str, object], reason: str
+) -> None:
+    project.settings(agent={"command": "claude"}, guardrails=["touch checked"])
+    cut = [{"print": json.dumps(WORKED)}, {"print": json.dumps(end)}, {"exit": 1}]
+    project.agent(cut, [{"say": DONE}])
+
+    ran = project.ralph("run", "-p", PROMPT, "-m", "2", check=0)
+
+    assert f"the session was cut short ({reason}): what it said does not count" in ran.stderr
+    assert (project.root / "checked").exists()
+    assert f"The previous session was cut short: {reason}." in project.prompt(2)
+    assert project.rows("SELECT iteration, attempt FROM iterations") == [(1, 1), (2, 1)]
+
+
+def test_work_that_is_cut_off_with_its_session_is_told_to_everyone(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    tasks = {
+        "type": "system",
+        "subtype": "background_tasks_changed",
+        "tasks": [{"description": "the long build"}],
+    }
+    end = {**RESULT, "is_error": False, "result": "I wait for it."}
+    project.agent([{"print": json.dumps(tasks)}, {"print": json.dumps(end)}, {"exit": 0}], [{"say": DONE}])
+
+    ran = project.ralph("run", "-p", PROMPT, "-m", "2", check=0)
+
+    assert "background work was cut off when the session ended: the long build" in ran.stderr
+    assert "waiting for background work: the long build" in ran.stdout
+    assert "cut off: the long build" in project.prompt(2)

@@ -129,3 +129,19 @@ def test_a_verification_that_failed_is_told_with_its_reason(tasks: TaskProject) 
     assert logs.rstrip().endswith("To continue: `ralph task retry T-1`, then `ralph work`")
     assert f"its work so far: see `git -C {tasks.root / '.ralph' / 'worktrees' / 'T-1'} status`" in logs
     assert "stash" not in logs
+
+
+def test_the_head_tells_what_the_agent_of_a_role_may_do(tasks: TaskProject) -> None:
+    said = {
+        "type": "item.completed",
+        "item": {"type": "agent_message", "text": "<promise>REVIEW_PASSED</promise>"},
+    }
+    tasks.project.program("codex", f"cat > /dev/null\necho '{json.dumps(said)}'\n")
+    tasks.settings(stages=["coder", "reviewer"], roles={"reviewer": {"agent": "codex"}})
+    tasks.task(
+        coder={"verification_method": "string_match"}, reviewer={"verification_method": "string_match"}
+    )
+
+    err = tasks.work(check=0)
+
+    assert "reviewer: approvals and sandbox are off (--dangerously-bypass-approvals-and-sandbox)" in err

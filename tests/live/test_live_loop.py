@@ -36,6 +36,5 @@ def test_work_a_lie_and_a_completion(project: LiveProject) -> None:
     assert [session["fault"] for session in sessions] == [None] * 3
     assert [session["unknown_events"] for session in sessions] == [0] * 3
     assert [session["tools"] for session in sessions] == [1, 0, 1]
-    used = [session["spend"]["usage"]["output_tokens"] > 0 for session in sessions]
-    assert used == [project.agent.loopback.counts] * 3
+    assert all(session["spend"]["usage"]["output_tokens"] for session in sessions)
     project.assert_nothing_left()

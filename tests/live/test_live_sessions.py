@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from ralph.testing.model import Step, WriteFile
+import pytest
+
+from ralph.testing.model import Step, Usage, WriteFile
 
 from .harness import DONE, PROMPT, LiveProject
 
@@ -20,6 +22,18 @@ def test_a_session_that_is_continued_knows_what_was_said_before(project: LivePro
     assert SECRET not in first
     assert SECRET in second
     assert [session["fault"] for session in project.events("agent_ended")] == [None] * 2
+
+
+def test_a_session_that_is_continued_counts_what_it_used_itself(project: LiveProject) -> None:
+    with project.model(Step(text="not yet", times=2), Step(text=DONE)) as model:
+        project.settings(model.url)
+        project.ralph("-p", PROMPT, "-m", "3", "--continue-session", check=0)
+
+    first, second, third = (session["spend"]["usage"] for session in project.events("agent_ended"))
+    assert first == second == third
+    assert (
+        Usage().output <= first["output_tokens"] < 2 * Usage().output
+    )  # one answer, and perhaps one beside the work
 
 
 def test_without_being_asked_for_it_every_session_is_fresh(project: LiveProject) -> None:
@@ -77,3 +91,20 @@ def test_who_judges_can_answer_but_not_write(project: LiveProject) -> None:
     assert [session["purpose"] for session in sessions] == ["iteration", "verification"]
     assert [session["fault"] for session in sessions] == [None] * 2
     project.assert_nothing_left()
+
+
+LIMITS_TURNS = {"claude": "--max-turns=1", "qwen": "--max-session-turns=1"}
+
+
+def test_a_session_that_reaches_its_limit_of_turns_is_judged_and_said_to_have(project: LiveProject) -> None:
+    flag = LIMITS_TURNS.get(project.agent.name)
+    if flag is None:
+        pytest.skip(f"{project.agent.name} has no limit of turns")
+    with project.model(Step(shell="echo made > a.txt"), Step(shell="cat a.txt"), Step(text=DONE)) as model:
+        project.settings(model.url, flags=[flag], guardrails=["test -f a.txt"])
+        err = project.ralph("-p", PROMPT, "-m", "1", check=1)
+
+    (session,) = project.events("agent_ended")
+    assert session["fault"] is None
+    assert "the session was cut short (it reached its limit of turns): what it said does not count" in err
+    assert project.rows("SELECT decision FROM iterations") == [("continue",)]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import Signal
+from ralph.domain.loop.cut_off import cut_off_remark, cut_off_warning
 from ralph.domain.loop.decision import STOPPED, Accept, Decision, Outcome, Stop, decide, is_judgeable
 from ralph.domain.loop.events import (
     ActionEnded,
@@ -180,7 +181,9 @@ async def _judge(
         if control.stopping:
             return evidence, _interrupted(), state
     promise = "" if signals else judging.assignment.promise
-    remarks = (remark_on(report), remark_on_promise(report.tags, promise))
+    remarks = (remark_on(report), cut_off_remark(report), remark_on_promise(report.tags, promise))
+    if warning := cut_off_warning(report):
+        parts.publish(Warned(warning))
     snapshot = await parts.workspace.snapshot() if parts.workspace is not None else Snapshot()
     evidence = replace(
         evidence,

@@ -8,14 +8,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ralph.domain.agent.events import AgentEvent
+from ralph.domain.agent.events import AgentEvent, Usage
 from ralph.domain.loop.assignment import Assignment, Offer
 from ralph.domain.loop.claims import Signal
 from ralph.domain.loop.decision import Decision
 from ralph.domain.loop.events import LoopEvent
 from ralph.domain.loop.evidence import CheckResult, Evidence
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.loop.session_report import AgentReport, Ending, Fault, Spend
+from ralph.domain.loop.session_report import AgentReport, Ending, Exhausted, Fault, Spend
 from ralph.domain.loop.state import LoopState
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ class AgentRequest:
     environment: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ()  # the texts the prompt was made of: an agent that repeats one has not said it
     continues: str = ""  # the agent's own id of the session to continue; empty: a fresh one
+    used_before: Usage = Usage()  # by that session; some agents count it again
     read_only: bool = (
         False  # it is to look and judge, not to change anything, where the program has a way to say so
     )
@@ -155,7 +156,7 @@ class AgentAdapter(Protocol):
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
+    ) -> Fault | Exhausted | None:
         """What went wrong, from exit and structured events (``events``: turns, limits and errors only)."""
         ...
 

@@ -12,7 +12,15 @@ from ralph.agent_names import PLAIN
 from ralph.domain.agent.events import AgentEvent, Noise, Reasoning, Text
 from ralph.domain.agent.transcript import PriceOf, Transcript, unpriced
 from ralph.domain.loop.events import AgentActed, AgentEnded, AgentStarted, ProcessesEnded
-from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, Fault, RateLimited, Spend
+from ralph.domain.loop.session_report import (
+    AgentReport,
+    Ending,
+    Exhausted,
+    Fatal,
+    Fault,
+    RateLimited,
+    Spend,
+)
 from ralph.domain.text.excerpt import Excerpt, Keep, truncate
 from ralph.engine.ports import (
     UNLIMITED,
@@ -131,11 +139,15 @@ class AgentSession:
             publish(ProcessesEnded(exit_.left_behind))
 
         transcript = listener.transcript
+        if exit_.ending is Ending.IDLE and transcript.has_ended_well and transcript.is_turn_over:
+            exit_ = replace(exit_, ending=Ending.EXITED)  # silent was only what it had left running
         stderr = listener.stderr_tail.text()
         # The user's stop, or a time-out on the way down, outranks our own limit.
         is_limited = bool(listener.limit) and exit_.ending is Ending.EXITED
         ending = Ending.LIMITED if is_limited else exit_.ending
-        fault = self._fault(exit_, transcript, stderr) if not is_limited else None
+        found = self._fault(exit_, transcript, stderr) if not is_limited else None
+        fault = None if isinstance(found, Exhausted) else found
+        reason = found.reason if isinstance(found, Exhausted) else ""
         spend = Spend.of_session(transcript.cost_usd, transcript.usage, exit_.seconds)
         if request.mode is OutputMode.TEXT and self._adapter.name != PLAIN:
             spend = replace(
@@ -167,13 +179,14 @@ class AgentSession:
             tags=transcript.tags,
             fault=fault,
             spend=spend,
-            reason=listener.limit if is_limited else "",
+            reason=listener.limit if is_limited else reason,
             tools=transcript.tools,
             tool_errors=transcript.tool_errors,
             denials=transcript.denials,
+            cut_off=transcript.cut_off,
         )
 
-    def _fault(self, exit_: Exit, transcript: Transcript, stderr: str) -> Fault | None:
+    def _fault(self, exit_: Exit, transcript: Transcript, stderr: str) -> Fault | Exhausted | None:
         if exit_.ending is Ending.STOPPED:
             return None
         fault = self._adapter.classify(
@@ -250,14 +263,14 @@ class _Listener:
         if not events:
             return
         transcript = self.transcript
-        turns, was_over = transcript.turns, transcript.is_turn_over
+        turns, was_over = transcript.turns, transcript.is_over
         was_known = not transcript.unknown_events
         transcript.take(events)
         if self._running is not None and not self.limit:  # a limit is not taken back by what it says then
             if self._linger is not None:
-                if transcript.is_turn_over and transcript.turns > turns:
+                if transcript.is_over and (transcript.turns > turns or not was_over):
                     self._running.finish_within(self._linger)
-                elif was_over and not transcript.is_turn_over:
+                elif was_over and not transcript.is_over:
                     self._running.finish_within(None)
             self._look_for_limit(self._running)
         self._publish(AgentActed(tuple(map(_shown, events) if has_long else events)))
@@ -265,11 +278,13 @@ class _Listener:
             self._on_unknown(transcript.unknown_type)
 
     def _look_for_limit(self, running: Running) -> None:
-        # A turn that is over has used what it used; whether another may follow is asked before it.
-        if self._watch is not None and not self.transcript.is_turn_over:
-            self.limit = self._watch(self.transcript) or ""
-            if self.limit:
-                running.finish_within(0)
+        # A session that is over has used what it used; whether another may follow is asked before it.
+        if self._watch is None or self.transcript.is_over:
+            return
+        if limit := self._watch(self.transcript):
+            if not self.transcript.is_turn_over:  # else its turn counts, without what it left running
+                self.limit = limit
+            running.finish_within(0)
 
 
 def _shown(event: AgentEvent) -> AgentEvent:

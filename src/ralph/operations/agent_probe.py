@@ -132,7 +132,7 @@ class _Bench:
     async def _features(self) -> AsyncIterator[Finding]:
         options = facts_of(self.kind).options
         first = await self._session(Step(text=SCRIPT.words, shell=_SHELL), _END)
-        for feature in judge_work(first, SCRIPT, counts=self.loopback.counts):
+        for feature in judge_work(first, SCRIPT):
             yield feature
         if not first.requests:
             return  # it never came as far as the model: nothing else can be tried

@@ -26,7 +26,7 @@ from ralph.wiring.agents import needs_of
 from ralph.wiring.launch import Launch
 
 if TYPE_CHECKING:
-    from ralph.adapters.isolation.sandbox import Sandbox
+    from ralph.adapters.isolation.sandbox import Sandbox, Site
     from ralph.config.sandbox_settings import SandboxSettings
     from ralph.domain.sandbox.policy import SandboxPolicy
 
@@ -274,11 +274,27 @@ async def open_confinement(
         scm = (settings.scm.command,) if settings.scm is not None else ()
         notes = (
             *own_notes(site, project_places(site, policy, site.needs)),
+            *_notes_on_hidden(site, policy, settings, chosen.sandbox.kind),
             *(() if settings.sandbox_checks else (CHECKS_OUTSIDE,)),
             *((NOTIFIED_OUTSIDE,) if any("://" not in command for command in settings.notify) else ()),
             *exposed_commands(launch.root.workspace, {"notify": settings.notify, "scm": scm}),
         )
         yield Confinement(chosen.sandbox, (chosen.why, *chosen.guarantees.lines(), *notes), tidy)
+
+
+def _notes_on_hidden(
+    site: Site, policy: SandboxPolicy, settings: Settings, kind: SandboxKind
+) -> Iterator[str]:
+    from ralph.adapters.isolation.named_paths import hidden_notes
+    from ralph.adapters.isolation.places import places, project_places
+    from ralph.wiring.roles import command_lines
+
+    if kind is SandboxKind.SRT:  # it hides secrets only
+        return iter(())
+    is_bare = kind is not SandboxKind.BWRAP
+    found = (project_places if is_bare else places)(site, policy, site.needs)
+    arguments = (word for _, *words in command_lines(settings) for word in words)
+    return hidden_notes(site, (*site.needs.env, *policy.env), arguments, found, is_bare=is_bare)
 
 
 def policy_of(settings: SandboxSettings) -> SandboxPolicy:

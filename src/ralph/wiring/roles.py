@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,6 +94,13 @@ def agents_of_roles(
         for name, role in settings.profiles.verified.roles.items()
         if role.agent or role.model
     }
+
+
+def notes_on_roles(settings: Settings, workspace: Path, told: Iterable[str]) -> Iterator[str]:
+    """What the user should know of the agents of single roles, besides what is ``told`` of the usual one."""
+    known = {*told}
+    for role, chosen in agents_of_roles(settings, workspace).items():
+        yield from (f"{role}: {note}" for note in chosen.notes if note not in known)
 
 
 def other_programs(

@@ -144,3 +144,20 @@ def test_a_stale_runs_processes_are_ended_and_nobody_elses(run_id: str, alive: A
         os.close(ready)
         other.kill()
         other.wait()
+
+
+def test_no_shell_runs_its_next_command_when_the_one_before_is_ended(
+    run_id: str, tmp_path: Path, until: Until
+) -> None:
+    """Some are signalled in an unlucky order: as many as it takes to meet one."""
+    for number in range(60):
+        own_id = f"{run_id}-{number}"
+        begun, next_ = tmp_path / f"begun-{number}", tmp_path / f"next-{number}"
+        script = f"echo > {begun}; sleep 600; echo > {next_}"
+        shell = subprocess.Popen(
+            ["sh", "-c", script], env={**os.environ, "RALPH_RUN_ID": own_id}, start_new_session=True
+        )
+        until(begun.exists)
+        end_run_processes(own_id)
+        assert shell.wait(timeout=60) == -signal.SIGTERM
+        assert not next_.exists()

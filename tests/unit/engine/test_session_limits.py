@@ -7,7 +7,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.domain.agent.events import AgentEvent, SessionStarted, Text, TurnEnded, Usage, UsageReported
+from ralph.domain.agent.events import (
+    AgentEvent,
+    BackgroundChanged,
+    SessionStarted,
+    Text,
+    TurnEnded,
+    Usage,
+    UsageReported,
+)
 from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.events import AgentEnded, LoopEvent
 from ralph.domain.loop.session_report import AgentReport, Ending, Fault, RateLimited, Spend, Transient
@@ -189,3 +197,52 @@ def test_the_report_tells_what_was_denied() -> None:
     report, _ = run(Script([[TurnEnded(denials=("Bash",))]]))
 
     assert report.denials == ("Bash",)
+
+
+# --- work in the background --------------------------------------------------------------------------------
+
+BUILD = BackgroundChanged(("build",))
+NONE = BackgroundChanged()
+
+
+def test_work_in_the_background_may_take_its_time_and_begin_another_turn() -> None:
+    script = Script([[BUILD], [TurnEnded()], [NONE], [SessionStarted()], [Text(CLAIM), TurnEnded()]])
+
+    report, _ = run(script)
+
+    assert script.told == [10.0, None, 10.0]  # not before it is over
+    assert (report.ending, report.is_orderly, report.cut_off) == (Ending.EXITED, True, ())
+
+
+def test_work_that_is_begun_after_the_turn_lifts_the_limit_again() -> None:
+    script = Script([[TurnEnded()], [BUILD], [NONE]])
+
+    report, _ = run(script)
+
+    assert script.told == [10.0, None, 10.0]
+    assert report.cut_off == ("build",)
+
+
+def test_a_turn_that_ended_well_counts_though_what_it_left_running_was_silent_for_too_long() -> None:
+    script = Script([[BUILD], [Text(CLAIM), TurnEnded()], [NONE]], Exit(Ending.IDLE, -2, 60.0))
+
+    report, _ = run(script)
+
+    assert (report.ending, report.is_orderly, report.cut_off) == (Ending.EXITED, True, ("build",))
+
+
+def test_a_turn_under_way_that_is_silent_for_too_long_is_idle() -> None:
+    script = Script([[BUILD], [TurnEnded()], [SessionStarted(), Text(CLAIM)]], Exit(Ending.IDLE, -2, 60.0))
+
+    report, _ = run(script)
+
+    assert (report.ending, report.is_orderly) == (Ending.IDLE, False)
+
+
+def test_a_limit_of_the_run_ends_what_a_turn_left_running_and_counts_the_turn() -> None:
+    script = Script([[BUILD], [Text(CLAIM), TurnEnded(usage=Usage(500))], [NONE]])
+
+    report, _ = run(script, watch=at_most(100))
+
+    assert (script.told, script.played) == ([0], 2)
+    assert (report.ending, report.is_orderly, report.cut_off) == (Ending.EXITED, True, ("build",))

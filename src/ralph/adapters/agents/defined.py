@@ -11,7 +11,7 @@ from ralph.adapters.agents.registry import adapter_for
 from ralph.domain.agent.definition import AgentDefinition
 from ralph.domain.agent.events import AgentEvent
 from ralph.domain.agent.options import SessionOptions
-from ralph.domain.loop.session_report import Fault
+from ralph.domain.loop.session_report import Exhausted, Fault
 from ralph.engine.ports import AgentAdapter, AgentRequest, Command, Exit, OutputMode, StreamParser
 
 
@@ -44,7 +44,7 @@ class DialectAdapter:
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
+    ) -> Fault | Exhausted | None:
         return self._speaking.classify(exit_, events, stderr=stderr, is_empty=is_empty)
 
 
@@ -93,7 +93,7 @@ class DefinedAdapter:
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
+    ) -> Fault | Exhausted | None:
         return self._adapter.classify(exit_, events, stderr=stderr, is_empty=is_empty)
 
 

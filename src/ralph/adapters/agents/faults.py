@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ralph.adapters.agents.excerpts import one_line, without_ansi
+from ralph.adapters.agents.wording import Matter, matter_of
 from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, LimitReported, TurnEnded
 from ralph.domain.agent.facts import AgentFacts
-from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
 EMPTY_RESPONSE = Transient("empty response")
@@ -40,10 +41,10 @@ class Failure:
     turns: int = 0
 
 
-Explain = Callable[[Failure], Fault | None]
-"""An agent's own table: what a reported failure means. None: no fault, the session is judged as it is."""
+Explain = Callable[[Failure], Fault | Exhausted | None]
+"""An agent's own table: what a reported failure means. Exhausted: no fault, the session is judged as it is."""
 
-ExplainSilence = Callable[[str, int], Fault | None]
+ExplainSilence = Callable[[str, int], Fault | Exhausted | None]
 """(stderr, exit status) of a session that ended with an error and without any event."""
 
 
@@ -57,7 +58,7 @@ def classify(
     facts: AgentFacts,
     explain: Explain,
     explain_silence: ExplainSilence,
-) -> Fault | None:
+) -> Fault | Exhausted | None:
     """The order of judgement that all agents with a structured stream share."""
     if exit_.ending is Ending.NOT_STARTED:
         return not_started(exit_, command, facts.install)
@@ -96,7 +97,9 @@ def _before_our_signal(events: Sequence[AgentEvent]) -> Sequence[AgentEvent]:
     return events[:at]
 
 
-def _while_retrying(exit_: Exit, error: ErrorReported, *, is_empty: bool, explain: Explain) -> Fault | None:
+def _while_retrying(
+    exit_: Exit, error: ErrorReported, *, is_empty: bool, explain: Explain
+) -> Fault | Exhausted | None:
     """It ended while it tried again and again what had failed; that is what is wrong, unless something else ended it."""
     signalled = by_signal(exit_) if exit_.ending is Ending.EXITED else None
     if signalled is not None:
@@ -106,7 +109,9 @@ def _while_retrying(exit_: Exit, error: ErrorReported, *, is_empty: bool, explai
     return explain(failure_of(None, error, is_empty=is_empty))
 
 
-def _unreported(exit_: Exit, stderr: str, *, is_empty: bool, explain_silence: ExplainSilence) -> Fault | None:
+def _unreported(
+    exit_: Exit, stderr: str, *, is_empty: bool, explain_silence: ExplainSilence
+) -> Fault | Exhausted | None:
     """It ended and said nothing about how."""
     if exit_.ending in (Ending.IDLE, Ending.TIMED_OUT):
         return None  # what it did in all that time is worth judging, and the next session is told
@@ -132,13 +137,13 @@ def last(events: Sequence[AgentEvent], kind: type[_Event]) -> _Event | None:
 def failure_of(turn: TurnEnded | None, error: ErrorReported | None, *, is_empty: bool) -> Failure:
     """The end of the turn says that it failed; the error event before it says how."""
     message = turn.error if turn is not None else ""
-    turns = turn.turns if turn is not None else 0
+    turns, code = (turn.turns, turn.code) if turn is not None else (0, "")
     if error is None:
-        return Failure(one_line(message, MAX_REASON_CHARS), is_empty=is_empty, turns=turns)
+        return Failure(one_line(message, MAX_REASON_CHARS), code=code, is_empty=is_empty, turns=turns)
     text = one_line(message or error.message, MAX_REASON_CHARS)
     if not error.final and error.code and not message:
         text = f"{text} ({error.code})"
-    return Failure(text, error.status, error.code, is_empty, turns)
+    return Failure(text, error.status, code or error.code, is_empty, turns)
 
 
 def not_started(exit_: Exit, command: str, install: str) -> Fatal:
@@ -192,7 +197,7 @@ def startup_error(
     return None
 
 
-# --- HTTP statuses mean the same for all -------------------------------------------------------------------
+# --- HTTP statuses, and words without one, mean the same for all -------------------------------------------------------------------
 
 _NOT_LOGGED_IN: Final = frozenset((401, 403))
 _NO_CREDIT: Final = 402
@@ -200,12 +205,28 @@ _TOO_MANY: Final = 429
 _REFUSED: Final = frozenset((400, 404, 405, 413, 422))
 _TOO_LARGE: Final = 413
 
+_WORDED: Final = frozenset((None, _TOO_MANY))
+"""Statuses that leave it to the words whether waiting helps."""
+_LENGTHY: Final = frozenset((None, 400, _TOO_LARGE, 422))
+
+TURNS = Exhausted("it reached its limit of turns")
+BUDGET = Exhausted("it reached its limit of money")
+TIME = Exhausted("it reached its limit of time or tool calls")
+FULL = Exhausted("its context was full")
+
 CREDIT_HINT = "add credit or choose another account, then run `ralph resume`"
 TOO_LONG_HINT = "shorten the prompt: the model cannot take it in one request"
 
 
-def by_status(failure: Failure, facts: AgentFacts) -> Fault:
+def by_status(failure: Failure, facts: AgentFacts) -> Fault | Exhausted:
     status = failure.status
+    matter = matter_of(failure.message, failure.code)
+    if matter is Matter.CONTEXT and status in _LENGTHY:
+        return too_long(failure)
+    if matter is Matter.MONEY and status in _WORDED:
+        return Fatal(failure.message, CREDIT_HINT)
+    if matter is Matter.LIMIT and status in _WORDED:
+        return RateLimited(failure.message)
     if status in _NOT_LOGGED_IN:
         return Fatal(failure.message, facts.login_hint)
     if status == _NO_CREDIT:
@@ -228,7 +249,7 @@ def refused(failure: Failure) -> Fault:
     )
 
 
-def too_long(failure: Failure) -> Fault | None:
+def too_long(failure: Failure) -> Fault | Exhausted:
     """The context is full. A first prompt that fills it alone will do so again; work that filled it is judged as it is,
     and the next iteration has a fresh one."""
-    return Fatal(failure.message, TOO_LONG_HINT) if failure.is_empty else None
+    return Fatal(failure.message, TOO_LONG_HINT) if failure.is_empty else FULL

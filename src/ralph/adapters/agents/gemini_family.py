@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from abc import abstractmethod
 
 from ralph.adapters.agents.arguments import value_of, without
 from ralph.adapters.agents.final_words import FinalWordsParser
@@ -14,9 +14,8 @@ PERMITS: tuple[str, ...] = ("--approval-mode", "--allowed-tools")
 
 
 class GeminiFamilyAdapter(StructuredAdapter):
-    """``-o stream-json --yolo``, prompt on stdin; ``stream`` is the parser of its events."""
+    """``-o stream-json --yolo``, prompt on stdin."""
 
-    stream: ClassVar[type[StreamParser]]
     grants = ("--yolo", "-y")
     chooses = PERMITS
 
@@ -31,8 +30,13 @@ class GeminiFamilyAdapter(StructuredAdapter):
             arguments.append(self.grants[0])
         return arguments
 
+    @abstractmethod
+    def stream(self, request: AgentRequest) -> StreamParser:
+        """The parser of its events."""
+
     def parser(self, request: AgentRequest) -> StreamParser:
         chosen = value_of(self._flags, "--output-format") or value_of(self._flags, "-o")
         if chosen is not None and chosen != "stream-json":
             return PlainTextParser()
-        return FinalWordsParser(self.stream()) if request.mode is OutputMode.TEXT else self.stream()
+        stream = self.stream(request)
+        return FinalWordsParser(stream) if request.mode is OutputMode.TEXT else stream

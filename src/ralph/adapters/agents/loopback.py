@@ -29,7 +29,6 @@ class Loopback:
     files: Mapping[str, str] = field(default_factory=dict)
     subscription: Mapping[str, str] = field(default_factory=dict)
     persists: bool = False
-    counts: bool = True
     other_model: str = "probe-model"
 
     def prepare(self, home: Path, model: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from ralph.adapters.agents.isolation import isolation_notes
 from ralph.domain.agent.events import AgentEvent
 from ralph.domain.agent.facts import AgentFacts
 from ralph.domain.agent.options import NO_OPTIONS, Isolation, SessionOptions
-from ralph.domain.loop.session_report import Fault
+from ralph.domain.loop.session_report import Exhausted, Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 
 LINGER_SECONDS = 10.0
@@ -72,16 +72,16 @@ class StructuredAdapter(ABC):
     def parser(self, request: AgentRequest) -> StreamParser: ...
 
     @abstractmethod
-    def explain(self, failure: Failure) -> Fault | None:
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
         """What a failure that the agent reported means."""
 
     @abstractmethod
-    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+    def explain_silence(self, stderr: str, code: int) -> Fault | Exhausted | None:
         """What an error exit without any event means."""
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
+    ) -> Fault | Exhausted | None:
         return faults.classify(
             exit_,
             events,

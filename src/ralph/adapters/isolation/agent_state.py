@@ -16,7 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ralph.adapters.files import make_private_folder, real_path
-from ralph.adapters.isolation.place import How, Place
+from ralph.adapters.isolation.named_paths import locate, read_paths
+from ralph.adapters.isolation.place import How, Place, as_places
 from ralph.adapters.isolation.record import SESSIONS
 from ralph.adapters.isolation.sandbox import Site
 from ralph.domain.agent.facts import AgentNeeds
@@ -39,13 +40,17 @@ class AgentState:
 
 def survey_state(site: Site, needs: AgentNeeds) -> AgentState:
     home = real_path(site.home)
-    places: list[Place] = []
+    folders = [(locate(site, needs, name), name) for name in needs.state]
+    folders += [(path, "") for path in read_paths(site, needs) if path.is_dir()]
+    places: list[Place] = as_places(
+        How.READABLE, (path for path in read_paths(site, needs) if path.is_file())
+    )
     copies: list[Place] = []
     sources: list[Path] = []
-    for name in needs.state:
-        places.append(Place(home / name, How.HIDDEN))
-        sources.append(real_path(home / name))
-        for place, is_copy, is_link in _entries(home, name, needs):
+    for folder, name in folders:
+        places.append(Place(folder, How.HIDDEN))
+        sources.append(real_path(folder))
+        for place, is_copy, is_link in _entries(folder, name, needs):
             (copies if is_copy else places).append(place)
             sources += [place.real] if is_link else []
     for name in needs.copied:
@@ -53,7 +58,7 @@ def survey_state(site: Site, needs: AgentNeeds) -> AgentState:
             copies.append(Place(path, How.PROTECTED, real_path(path)))
             sources.append(real_path(path))
     for name in needs.sessions:
-        places.append(Place(home / name, How.WRITABLE, _session_folder(site, name)))
+        places.append(Place(locate(site, needs, name), How.WRITABLE, _session_folder(site, name)))
     return AgentState(tuple(places), tuple(copies), tuple(sources))
 
 
@@ -82,10 +87,10 @@ def _session_folder(site: Site, name: str) -> Path:
     return real_path(site.state_folder) / SESSIONS / name.replace("/", "+")
 
 
-def _entries(home: Path, name: str, needs: AgentNeeds) -> Iterator[tuple[Place, bool, bool]]:
+def _entries(folder: Path, name: str, needs: AgentNeeds) -> Iterator[tuple[Place, bool, bool]]:
     """(What is shown of the user's folder, whether it is to be copied, whether it is a link)."""
     try:
-        entries = [*os.scandir(real_path(home / name))]
+        entries = [*os.scandir(real_path(folder))]
     except OSError:
         return
     for entry in entries:
@@ -98,6 +103,6 @@ def _entries(home: Path, name: str, needs: AgentNeeds) -> Iterator[tuple[Place, 
             if entry.is_file() and os.access(real, os.R_OK):
                 how = How.WRITABLE if below in needs.login else How.PROTECTED
                 is_small = entry.stat().st_size <= _LARGEST_COPY
-                yield Place(home / below, how, real), is_small and how is How.PROTECTED, is_link
+                yield Place(folder / entry.name, how, real), is_small and how is How.PROTECTED, is_link
             elif entry.is_dir() and os.listdir(real):  # noqa: PTH208 an empty one the agent may make, and write to
-                yield Place(home / below, How.PROTECTED, real), False, is_link
+                yield Place(folder / entry.name, How.PROTECTED, real), False, is_link

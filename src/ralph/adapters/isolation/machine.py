@@ -96,7 +96,7 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
     candidates.append(Path(__file__).parents[2])
     # Ours, not the agent's: a repository's settings could name any folder of the home in that.
     for folder in map(Path, site.own.environment["PATH"].split(os.pathsep)):
-        candidates.append(folder)
+        candidates += (folder, *_packages(folder))
         if folder.name in _PROGRAMS:
             candidates.append(folder.parent / "lib")
     for name in site.programs:
@@ -121,12 +121,20 @@ def _tools(site: Site, home: Path, hidden: list[Path], writable: list[Path]) -> 
 
 
 def _around(program: Path) -> Iterator[Path]:
-    """A folder of programs, with its libraries, or a package. People keep scripts beside their secrets."""
+    """A folder of programs, with its libraries, or packages. People keep scripts beside their secrets."""
     folder = program.parent
-    if folder.name in _PROGRAMS:
+    if packages := [*_packages(folder)]:
+        yield from packages
+    elif folder.name in _PROGRAMS:
         yield from (folder, folder.parent / "lib")
     else:
-        yield folder if "node_modules" in folder.parts else program
+        yield program
+
+
+def _packages(folder: Path) -> Iterator[Path]:
+    """All that npm has put there together: what a package needs may be beside it, not below."""
+    if "node_modules" in folder.parts:
+        yield Path(*folder.parts[: folder.parts.index("node_modules") + 1])
 
 
 def _secrets_among_tools(home: Path) -> Iterator[Path]:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 _POLL = 0.02
+_MOST_LOOKS = 5
 _OFTEN_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _PR_SET_CHILD_SUBREAPER = 36
@@ -52,13 +53,38 @@ def _end_all(
         if clean_looks == 2:
             break
         number = signal.SIGTERM if time.monotonic() - began < grace else signal.SIGKILL
-        for identity in members:
-            if found.get(identity) is not number:
-                found[identity] = number
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(identity[0], number)
+        addressed = [identity for identity in members if found.get(identity) is not number]
+        if addressed:
+            addressed = _stop(addressed, find, found)
+            found.update(dict.fromkeys(addressed, number))
+            _send(addressed, number)
+            _send(addressed, signal.SIGCONT)
         time.sleep(_POLL)
     return sorted(pid for pid, _ in found)
+
+
+def _stop(
+    first: list[tuple[int, str]],
+    find: Callable[[set[tuple[int, str]]], list[tuple[int, str]]],
+    found: dict[tuple[int, str], signal.Signals],
+) -> list[tuple[int, str]]:
+    """Hold them, and what they have started meanwhile: a shell whose command dies before it does runs the next one."""
+    held, fresh = dict.fromkeys(first), first
+    for _ in range(_MOST_LOOKS):
+        _send(fresh, signal.SIGSTOP)
+        fresh = [
+            identity for identity in find({*found, *held}) if identity not in held and identity not in found
+        ]
+        if not fresh:
+            break
+        held |= dict.fromkeys(fresh)
+    return [*held]
+
+
+def _send(processes: Iterable[tuple[int, str]], number: signal.Signals) -> None:
+    for pid, _ in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
 
 
 def main(run_id: str) -> None:
@@ -196,8 +222,8 @@ def _become_reaper() -> Callable[[], object]:
 
 def _below(top: int) -> list[tuple[int, str]]:
     table = _read_proc("")
-    below = _with_descendants([top], table, set()) - {top}
-    return [(pid, table[pid][1]) for pid in below]
+    below = _with_descendants([top], table, set())
+    return [(pid, table[pid][1]) for pid in below if pid != top]
 
 
 # --- the process table ---
@@ -213,25 +239,26 @@ def _members(
     while ancestor in table and ancestor not in untouchable:
         untouchable.add(ancestor)
         ancestor = table[ancestor][0]
-    untouchable |= _with_descendants(spared, table, untouchable)
+    untouchable |= {*_with_descendants(spared, table, untouchable)}
     heads = [pid for pid, (_, started, is_marked) in table.items() if is_marked or (pid, started) in known]
     return [(pid, table[pid][1]) for pid in _with_descendants(heads, table, untouchable)]
 
 
 def _with_descendants(
     heads: Iterable[int], table: dict[int, tuple[int, str, bool]], untouchable: set[int]
-) -> set[int]:
+) -> list[int]:
+    """Below each head, parents before their children."""
     children: dict[int, list[int]] = {}
     for pid, (parent, _, _) in table.items():
         children.setdefault(parent, []).append(pid)
-    found: set[int] = set()
+    found: dict[int, None] = {}
     waiting = list(heads)
     while waiting:
         pid = waiting.pop()
         if pid not in found and pid not in untouchable:
-            found.add(pid)
+            found[pid] = None
             waiting += children.get(pid, ())
-    return found
+    return [*found]
 
 
 def _read_proc(run_id: str) -> dict[int, tuple[int, str, bool]]:

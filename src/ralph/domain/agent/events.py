@@ -120,6 +120,12 @@ class Usage:
         )
         return self + Usage(*negative)
 
+    def since(self, earlier: Usage) -> Usage:
+        """What was added to an earlier count; all of it if the count has begun again."""
+        added = self - earlier
+        counts = (added.input_tokens, added.output_tokens, added.cache_read_tokens, added.cache_write_tokens)
+        return added if min(counts) >= 0 else self
+
     @property
     def total(self) -> int:
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
@@ -141,8 +147,9 @@ class UsageReported:
 class TurnEnded:
     """The agent's turn is over (claude ``result``, codex ``turn.completed``/``turn.failed``).
 
-    ``error`` is empty on success. ``text`` repeats what was said; anything new also comes as Text. ``usage`` and
-    ``cost_usd`` are those of this turn unless ``cumulative``.
+    ``error`` is empty on success; ``code`` is the agent's name for it, if it has one that says more than its error
+    events. ``text`` repeats what was said; anything new also comes as Text. ``usage`` and ``cost_usd`` are those of
+    this turn unless ``cumulative``.
     """
 
     text: str = ""
@@ -153,6 +160,7 @@ class TurnEnded:
     seconds: float = 0.0
     denials: tuple[str, ...] = ()  # tools the agent was not permitted to use
     cumulative: bool = False
+    code: str = ""
     kind: str = field(default="turn_ended", init=False)
 
 
@@ -187,6 +195,14 @@ class ErrorReported:
 
 
 @dataclass(slots=True)
+class BackgroundChanged:
+    """The work that the agent has running beside its turns, whole, after a change: its end may begin another turn."""
+
+    tasks: tuple[str, ...] = ()
+    kind: str = field(default="background_changed", init=False)
+
+
+@dataclass(slots=True)
 class Notice:
     """Anything worth a dim line: retries inside the agent, hooks, notifications."""
 
@@ -214,5 +230,5 @@ class Noise:
 
 AgentEvent = (
     SessionStarted | Text | Reasoning | ToolStarted | ToolEnded | TodoChanged | UsageReported | TurnEnded
-    | LimitReported | ErrorReported | Notice | Unknown | Noise
+    | LimitReported | ErrorReported | BackgroundChanged | Notice | Unknown | Noise
 )  # fmt: skip

@@ -60,7 +60,8 @@ class AgentNeeds:
     process. Exceptions in there: the files of ``login`` are the user's own, to keep a renewed login; the folders of
     ``sessions`` are kept for its later sessions in this project, apart from the user's; ``scratch``, where it works and
     keeps what is no business of this project (logs, caches, histories; with ``*``), begins empty. ``copied`` are files
-    outside of ``state`` that it may write in the same way.
+    outside of ``state`` that it may write in the same way. ``named``: variables of ``env`` that name a path, each with the
+    folder of ``state`` that it moves there, or nothing if it names something else that the agent reads.
     """
 
     state: tuple[str, ...] = ()
@@ -70,6 +71,7 @@ class AgentNeeds:
     copied: tuple[str, ...] = ()
     readonly: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
+    named: tuple[tuple[str, str], ...] = ()
     hosts: tuple[str, ...] = ()
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from ralph.domain.agent.events import (
     NO_RESULT,
     AgentEvent,
+    BackgroundChanged,
     ErrorReported,
     LimitReported,
     Noise,
@@ -56,6 +57,8 @@ class Transcript:
         self.has_ended_well = False  # the last turn, as the agent reports it
         self.turns = 0  # that ended
         self.is_turn_over = False  # and no other has begun
+        self._background: tuple[str, ...] = ()  # what runs beside the turns
+        self._left_running: tuple[str, ...] = ()  # by the last turn, as long as no other has begun
         self.model = ""
         self._price = price
         self._usage = Usage()  # of the turns that ended
@@ -114,8 +117,13 @@ class Transcript:
                 self._is_retrying = not event.final
             case SessionStarted():
                 self.is_turn_over = False
+                self._left_running = ()
                 self.model = event.model or self.model
                 self.version = event.version or self.version
+            case BackgroundChanged():
+                self._background = event.tasks
+                if self.is_turn_over:
+                    self._left_running = self._left_running or event.tasks
             case Noise():
                 self.noise_lines += 1
             case Unknown():
@@ -130,6 +138,7 @@ class Transcript:
         self._keep(turn)
         self.turns += 1
         self.is_turn_over = True
+        self._left_running = self._background
         self.has_ended_well = not turn.error
         self.denials = (*self.denials, *turn.denials)[:DECIDING_LIMIT]
         usage, cost = _believable(turn.usage), turn.cost_usd
@@ -162,6 +171,16 @@ class Transcript:
         elif len(self._deciding) >= DECIDING_LIMIT:
             del self._deciding[0]
         self._deciding.append(event)
+
+    @property
+    def is_over(self) -> bool:
+        """There is nothing that another turn could follow from."""
+        return self.is_turn_over and not self._background
+
+    @property
+    def cut_off(self) -> tuple[str, ...]:
+        """Work beside the turns that no turn has heard the end of, though its last words may be that it was ended."""
+        return self._left_running or self._background
 
     @property
     def deciding(self) -> tuple[AgentEvent, ...]:

@@ -270,6 +270,8 @@ def _why_not(evidence: Evidence, demand: Acceptance, rules: Rules, promise: str)
     if not evidence.report.is_orderly:
         if rules.faults_count:  # its claim is a file, which counts whatever the exit code
             return f"{exit_words(evidence.report.exit_code)}; DONE is not there"
+        if evidence.report.reason:
+            return f"the session was cut short ({evidence.report.reason}): what it said does not count"
         return f"the agent failed ({exit_words(evidence.report.exit_code)}): what it said does not count"
     passes = "every check passes, but " if evidence.is_unclaimed else ""
     missing = f"<promise>{promise}</promise>" if promise else "DONE"

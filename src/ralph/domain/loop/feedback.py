@@ -33,6 +33,10 @@ def remark_on(report: AgentReport) -> Feedback | None:
             return Feedback("The previous session was ended by the harness: it ran out of time.")
         case Ending.IDLE:
             return Feedback("The previous session was ended by the harness: it printed nothing for too long.")
+        case Ending.EXITED if report.reason:
+            return Feedback(
+                f"The previous session was cut short: {report.reason}. Nothing that it said was counted."
+            )
         case Ending.EXITED if report.tags and not report.is_orderly:
             tag = report.tags[-1]
             return Feedback(

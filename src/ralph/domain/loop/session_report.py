@@ -51,6 +51,13 @@ class Fatal:
 Fault = Transient | RateLimited | Fatal
 
 
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """No fault: it reached a limit of its own (turns, time, context), and is judged as it is."""
+
+    reason: str
+
+
 class Obstacle(StrEnum):
     """What kept a session, of a worker or of a judge, from its work."""
 
@@ -139,7 +146,7 @@ class Spend:
 class AgentReport:
     """One session. ``text`` is assistant text only, bounded; ``tags`` are all tags in the full text.
 
-    ``reason`` says which limit of the run ended it (``Ending.LIMITED``).
+    ``reason`` says which limit of the run ended it (``Ending.LIMITED``), or which of its own it reached.
     """
 
     ending: Ending = Ending.EXITED
@@ -153,6 +160,7 @@ class AgentReport:
     tools: int = 0
     tool_errors: int = 0
     denials: tuple[str, ...] = ()  # tools it was not permitted to use, one entry per call
+    cut_off: tuple[str, ...] = ()  # what it had running beside its turns when it ended
 
     @property
     def hindrance(self) -> Hindrance | None:

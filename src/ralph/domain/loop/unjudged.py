@@ -23,6 +23,8 @@ class UnjudgedSession:
     tools: int = 0
     tool_errors: int = 0
     denials: tuple[str, ...] = ()
+    cut_off: tuple[str, ...] = ()
+    reason: str = ""
 
     @classmethod
     def of(cls, report: AgentReport) -> UnjudgedSession:
@@ -35,6 +37,8 @@ class UnjudgedSession:
             report.tools,
             report.tool_errors,
             report.denials,
+            report.cut_off,
+            report.reason,
         )
 
     @property
@@ -48,4 +52,6 @@ class UnjudgedSession:
             tools=self.tools,
             tool_errors=self.tool_errors,
             denials=self.denials,
+            cut_off=self.cut_off,
+            reason=self.reason,
         )

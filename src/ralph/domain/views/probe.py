@@ -66,7 +66,7 @@ class Script:
     claim: str
 
 
-def judge_work(seen: SeenSession, script: Script, *, counts: bool) -> Iterator[Finding]:
+def judge_work(seen: SeenSession, script: Script) -> Iterator[Finding]:
     """The features of an ordinary session, in the order in which one needs the other."""
     report = seen.report
     yield _holds(STARTS, report.is_orderly and report.fault is None, _why(report))
@@ -78,10 +78,7 @@ def judge_work(seen: SeenSession, script: Script, *, counts: bool) -> Iterator[F
     outputs = [event.output for event in seen.events if isinstance(event, ToolEnded)]
     result = any(script.output in output for output in outputs)
     yield _holds("its result is seen", result, "no event had what the tool printed")
-    if counts:
-        yield _holds("usage is told", report.spend.usage.total > 0, "no tokens were counted")
-    else:
-        yield _skipped("usage is told", "this agent does not tell")
+    yield _holds("usage is told", report.spend.usage.total > 0, "no tokens were counted")
 
 
 def judge_resumed(second: SeenSession | None, script: Script) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.domain.agent.events import SessionStarted
+from ralph.domain.agent.events import SessionStarted, Usage
 from ralph.domain.loop.events import AgentActed, LoopEvent
 from ralph.domain.loop.session_report import AgentReport
 from ralph.engine.ports import Agent, AgentRequest, Publish
@@ -23,7 +23,7 @@ class ContinuingAgent:
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._sessions: dict[tuple[str, Path], str] = {}
+        self._sessions: dict[tuple[str, Path], tuple[str, Usage]] = {}
 
     @property
     def name(self) -> str:
@@ -35,7 +35,7 @@ class ContinuingAgent:
         if request.purpose != ITERATION:
             return await self._agent.run(request, publish, stop=stop)
         place = (request.role, request.cwd)
-        session = self._sessions.pop(place, "")
+        session, used = self._sessions.pop(place, ("", Usage()))
         heard = session
 
         def listen(event: LoopEvent) -> None:
@@ -46,7 +46,8 @@ class ContinuingAgent:
                         heard = happened.session_id
             publish(event)
 
-        report = await self._agent.run(replace(request, continues=session), listen, stop=stop)
+        continued = replace(request, continues=session, used_before=used)
+        report = await self._agent.run(continued, listen, stop=stop)
         if report.fault is None and report.is_orderly and heard:
-            self._sessions[place] = heard
+            self._sessions[place] = heard, used + report.spend.usage
         return report

@@ -47,7 +47,7 @@ from ralph.wiring.launch import Launch
 from ralph.wiring.preparation import notes_on_setup, preparation_of, setup_commands, tearing_down
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.requirements import guardrails_of, require_runnable
-from ralph.wiring.roles import anchor_programs, other_programs, pipeline_of
+from ralph.wiring.roles import anchor_programs, notes_on_roles, other_programs, pipeline_of
 from ralph.wiring.runs.task_run import prepare_task
 from ralph.wiring.tickets import confine, imported_from, imports_of, note_for, noting_proofs, open_desk
 
@@ -77,7 +77,7 @@ class WorkComposition:
         return {"prompt": ", ".join(self.tasks) or asked, "target": self.target}
 
     def warnings(self, launch: Launch) -> Iterator[str]:
-        return iter(())
+        return notes_on_roles(launch.settings, launch.root.workspace, launch.notes)
 
     def commands(self, launch: Launch) -> Iterator[str]:
         return setup_commands(launch)

@@ -16,7 +16,7 @@ from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.agent.events import AgentEvent, ErrorReported, SessionStarted, Text, ToolEnded, TurnEnded
 from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood, by_exit_status
 from ralph.domain.agent.options import Option
-from ralph.domain.loop.session_report import Fault
+from ralph.domain.loop.session_report import Exhausted, Fault
 from ralph.engine.ports import AgentRequest, Command, StreamParser
 
 FACTS: Final = AgentFacts(
@@ -80,7 +80,7 @@ class FableAdapter(StructuredAdapter):
     def parser(self, request: AgentRequest) -> StreamParser:
         return FableParser()
 
-    def explain(self, failure: Failure) -> Fault | None:
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
         return faults.by_status(failure, FACTS)
 
     def explain_silence(self, stderr: str, code: int) -> Fault | None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from ralph.adapters.agents.faults import BUDGET, FULL, TIME, TURNS
 from ralph.adapters.agents.registry import adapter_for, facts_of
 from ralph.agent_names import PLAIN, known_agents, named_agents
 from ralph.domain.agent.events import AgentEvent, ErrorReported, LimitReported, TurnEnded
-from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
 STREAMING = named_agents()
@@ -23,7 +24,7 @@ def classify(
     stderr: str = "",
     is_empty: bool = True,
     error: str = "",
-) -> Fault | None:
+) -> Fault | Exhausted | None:
     adapter = adapter_for(agent, command=agent, flags=(), as_root=False)
     exit_ = Exit(ending, code, 1.0, error=error)
     return adapter.classify(exit_, events, stderr=stderr, is_empty=is_empty)
@@ -118,11 +119,20 @@ def test_an_http_status_decides(agent: str, status: int | None, is_empty: bool, 
     assert got.reason == "it failed"
 
 
-@pytest.mark.parametrize("code", ["error_max_turns", "error_max_budget_usd"])
-def test_a_limit_the_user_gave_claude_is_no_fault(code: str) -> None:
-    assert (
-        classify("claude", 1, ErrorReported("reached", None, code, True), TurnEnded(error="reached")) is None
-    )
+@pytest.mark.parametrize(("code", "end"), [("error_max_turns", TURNS), ("error_max_budget_usd", BUDGET)])
+def test_a_limit_the_user_gave_claude_is_no_fault(code: str, end: Exhausted) -> None:
+    error = ErrorReported("reached", None, code, True)
+
+    assert classify("claude", 1, error, TurnEnded(error="reached")) == end
+
+
+@pytest.mark.parametrize(
+    ("agent", "status", "end"), [("qwen", 53, TURNS), ("qwen", 55, TIME), ("gemini", 53, TURNS)]
+)
+def test_a_limit_that_only_the_exit_status_tells_of_is_no_fault(
+    agent: str, status: int, end: Exhausted
+) -> None:
+    assert classify(agent, status) == end
 
 
 def test_a_claude_session_that_fails_in_its_work_is_tried_again() -> None:
@@ -165,7 +175,7 @@ def test_a_full_context_is_fatal_only_if_the_prompt_alone_filled_it() -> None:
     full = TurnEnded(error="Codex ran out of room in the model's context window. Start a new thread.")
 
     assert isinstance(classify("codex", 1, full, is_empty=True), Fatal)
-    assert classify("codex", 1, full, is_empty=False) is None
+    assert classify("codex", 1, full, is_empty=False) == FULL
 
 
 @pytest.mark.parametrize(
@@ -227,4 +237,56 @@ def test_a_prompt_that_no_model_can_take_says_so_and_a_context_filled_by_work_is
 
     assert isinstance(fault, Fatal)
     assert "shorten the prompt" in fault.hint
-    assert classify(agent, 1, error, end, is_empty=False) is None
+    assert classify(agent, 1, error, end, is_empty=False) == FULL
+
+
+def test_a_turn_that_names_its_end_says_more_than_the_error_before_it() -> None:
+    vague = ErrorReported("Prompt is too long", 400, "invalid_request_error", True)
+    end = TurnEnded(error="it is over", code="prompt_too_long")
+
+    assert classify("claude", 1, vague, end, is_empty=False) == FULL
+    assert isinstance(classify("claude", 1, vague, end), Fatal)
+
+
+AGENTS_OF_OPENAI = ("codex", "opencode", "qwen", "copilot")
+
+
+@pytest.mark.parametrize("agent", AGENTS_OF_OPENAI)
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("You exceeded your current quota, please check your plan and billing details.", Fatal),
+        ("Rate limit reached for a model on tokens per min. Add a payment method in your billing settings.", RateLimited),
+        ("You have used up your weekly allowance. Buy more credits, or try again at 8:12 AM.", RateLimited),
+        ("You have reached your plan's message limit.", RateLimited),
+        ("it failed", RateLimited),
+    ],
+)  # fmt: skip
+def test_the_words_of_a_429_say_whether_waiting_helps(agent: str, message: str, kind: type) -> None:
+    error = ErrorReported(message, 429, "", True)
+
+    assert type(classify(agent, 1, error, TurnEnded(error=message))) is kind
+
+
+@pytest.mark.parametrize("status", [400, 404, 500, 529])
+def test_words_about_limits_mean_nothing_beside_another_status(status: int) -> None:
+    words = "Cannot save 'rate limit reached, out of credits'"
+
+    fault = classify("codex", 1, ErrorReported(words, status, "", True), TurnEnded(error=words))
+
+    assert type(fault) is (Fatal if status < 500 else Transient)
+    assert not isinstance(fault, Fatal) or "credit" not in fault.hint
+
+
+def test_a_gemini_without_a_key_is_quoted_with_what_is_wrong_and_not_with_its_advice() -> None:
+    stderr = (
+        "YOLO mode is enabled. All tool calls will be automatically approved.\n"
+        "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.\n"
+        "Update your environment and try again (no reload needed if using .env)!\n"
+    )
+
+    fault = classify("gemini", 41, stderr=stderr)
+
+    assert isinstance(fault, Fatal)
+    assert fault.reason.startswith("When using Gemini API, you must specify")
+    assert "GEMINI_API_KEY" in fault.hint

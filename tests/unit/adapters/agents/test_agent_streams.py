@@ -28,7 +28,7 @@ from ralph.domain.agent.events import (
     UsageReported,
 )
 from ralph.domain.agent.transcript import Transcript
-from ralph.domain.loop.session_report import Ending, Fault
+from ralph.domain.loop.session_report import Ending, Exhausted, Fault
 from ralph.engine.ports import AgentRequest, Exit
 
 STREAMS = Path(__file__).parents[3] / "data" / "streams"
@@ -56,7 +56,7 @@ def plain_data(value: object) -> Any:
     return value
 
 
-def fault_data(fault: Fault | None) -> dict[str, Any] | None:
+def fault_data(fault: Fault | Exhausted | None) -> dict[str, Any] | None:
     return None if fault is None else {"fault": type(fault).__name__, **plain_data(fault)}
 
 

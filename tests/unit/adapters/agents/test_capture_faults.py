@@ -113,12 +113,12 @@ def test_every_capture_is_here_once() -> None:
 
     assert max(names.values()) == 1
     assert Counter(agent for agent, _ in names) == {
-        "claude": 80,
+        "claude": 83,
         "codex": 61,
-        "gemini": 44,
+        "gemini": 45,
         "opencode": 38,
         "qwen": 24,
-        "copilot": 23,
+        "copilot": 24,
     }
 
 

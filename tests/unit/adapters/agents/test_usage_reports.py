@@ -10,6 +10,7 @@ import pytest
 from ralph.adapters.agents.claude.stream import ClaudeStreamParser
 from ralph.adapters.agents.codex.agent import chosen_model
 from ralph.adapters.agents.codex.stream import CodexStreamParser
+from ralph.adapters.agents.qwen.stream import QwenStreamParser
 from ralph.domain.agent.events import (
     AgentEvent,
     LimitReported,
@@ -149,3 +150,28 @@ def test_codex_says_which_commands_were_declined() -> None:
     )
 
     assert [event.denials for event in events if isinstance(event, TurnEnded)] == [("shell",), ()]
+
+
+def test_what_a_resumed_codex_thread_used_before_is_not_counted_again() -> None:
+    counts = {"input_tokens": 3_000, "cached_input_tokens": 2_400, "output_tokens": 150}
+    end = line({"type": "turn.completed", "usage": counts})
+
+    (first,) = CodexStreamParser().parse([end])
+    (resumed,) = CodexStreamParser(used_before=Usage(400, 100, 1_600)).parse([end])
+    (begun_again,) = CodexStreamParser(used_before=Usage(4_000, 100)).parse([end])
+
+    assert isinstance(first, TurnEnded)
+    assert isinstance(resumed, TurnEnded)
+    assert isinstance(begun_again, TurnEnded)
+    assert (first.usage, resumed.usage) == (Usage(600, 150, 2_400), Usage(200, 50, 800))
+    assert begun_again.usage == first.usage
+
+
+def test_what_a_resumed_qwen_session_used_before_is_not_counted_again() -> None:
+    used = {"input_tokens": 3_000, "cache_read_input_tokens": 2_400, "output_tokens": 150}
+    end = line({"type": "result", "subtype": "success", "usage": used})
+
+    (resumed,) = QwenStreamParser(Usage(400, 100, 1_600)).parse([end])
+
+    assert isinstance(resumed, TurnEnded)
+    assert resumed.usage == Usage(200, 50, 800)

@@ -181,6 +181,15 @@ def test_a_failed_layer_is_called_what_people_read_everywhere() -> None:
             Continue("the agent failed (exit code 3): what it said does not count"),
             id="a failure whose words do not count",
         ),
+        pytest.param(
+            AgentReport(exit_code=1, is_orderly=False, reason="it reached its limit of turns"),
+            Rules(),
+            Troubles(),
+            Continue(
+                "the session was cut short (it reached its limit of turns): what it said does not count"
+            ),
+            id="a limit of its own",
+        ),
     ],
 )
 def test_what_follows_from_a_fault(

@@ -7,9 +7,9 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.domain.agent.events import SessionStarted
+from ralph.domain.agent.events import SessionStarted, Usage
 from ralph.domain.loop.events import AgentActed, LoopEvent
-from ralph.domain.loop.session_report import AgentReport, Transient
+from ralph.domain.loop.session_report import AgentReport, Spend, Transient
 from ralph.engine.agents.continued_session import ContinuingAgent
 from ralph.engine.ports import AgentRequest, Publish
 
@@ -25,16 +25,18 @@ class Naming:
 
     def __init__(self) -> None:
         self.continued: list[str] = []
+        self.used_before: list[Usage] = []
         self.next_report = AgentReport()
 
     async def run(
         self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
     ) -> AgentReport:
         self.continued.append(request.continues)
+        self.used_before.append(request.used_before)
         name = request.continues or f"s-{len(self.continued)}"
         publish(AgentActed((SessionStarted(name), SessionStarted("", "model"))))
         report, self.next_report = self.next_report, AgentReport()
-        return report
+        return replace(report, spend=Spend(usage=Usage(10, len(self.continued))))
 
 
 def played(agent: Naming, *requests: AgentRequest) -> list[LoopEvent]:
@@ -56,6 +58,14 @@ def test_each_iteration_goes_on_with_the_one_before() -> None:
 
     assert agent.continued == ["", "s-1", "s-1"]
     assert len(events) == 3
+
+
+def test_what_a_session_has_used_before_it_is_continued_is_known() -> None:
+    agent = Naming()
+
+    played(agent, REQUEST, REQUEST, replace(REQUEST, role="reviewer"), REQUEST)
+
+    assert agent.used_before == [Usage(), Usage(10, 1), Usage(), Usage(20, 3)]
 
 
 def test_every_role_and_every_place_has_its_own_session() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ralph.domain.agent.events import (
     AgentEvent,
+    BackgroundChanged,
     ErrorReported,
     LimitReported,
     Noise,
@@ -211,6 +212,13 @@ def test_ascii_with_color_differs_from_ascii_only_by_color(
 )
 def test_verbose_shows_what_is_else_silent(event: AgentEvent, expected: str) -> None:
     assert rendered(event, verbose=True) == expected
+
+
+def test_a_turn_that_leaves_work_running_says_what_is_waited_for() -> None:
+    running = BackgroundChanged(("build", "serve\x1b[2J"))
+
+    assert rendered(running, TurnEnded()).endswith("waiting for background work: build, serve\n")
+    assert "waiting" not in rendered(running, BackgroundChanged(), TurnEnded())
 
 
 def test_a_result_finds_the_name_of_its_call() -> None:

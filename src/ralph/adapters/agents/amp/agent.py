@@ -12,7 +12,7 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination
-from ralph.domain.loop.session_report import Fault, Transient
+from ralph.domain.loop.session_report import Exhausted, Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 FACTS: Final = AgentFacts(
@@ -60,13 +60,13 @@ class AmpAdapter(StructuredAdapter):
         prints_text = request.mode is OutputMode.TEXT and not self._gives("--stream-json")
         return PlainTextParser() if prints_text else ClaudeStreamParser()
 
-    def explain(self, failure: Failure) -> Fault | None:
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
         """Its errors are free text: nothing is known about them but that the session failed."""
         if failure.code in USERS_LIMITS:
-            return None
+            return USERS_LIMITS[failure.code]
         return Transient(failure.message) if failure.status is None else faults.by_status(failure, FACTS)
 
-    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+    def explain_silence(self, stderr: str, code: int) -> Fault | Exhausted | None:
         return faults.startup_error(stderr, hint=f"check agent.flags; {FACTS.login_hint}")
 
 

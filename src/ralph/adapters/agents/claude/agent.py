@@ -7,13 +7,13 @@ from typing import Final
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import program, value_of, without
-from ralph.adapters.agents.claude.stream import ClaudeStreamParser
+from ralph.adapters.agents.claude.stream import CONTEXT_FULL, ClaudeStreamParser
 from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood, by_exit_status
 from ralph.domain.agent.options import ALL_OPTIONS
-from ralph.domain.loop.session_report import Fatal, Fault, RateLimited, Transient
+from ralph.domain.loop.session_report import Exhausted, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 FACTS: Final = AgentFacts(
@@ -61,6 +61,11 @@ FACTS: Final = AgentFacts(
             "MAX_THINKING_TOKENS",
             "BASH_*_TIMEOUT_MS",
         ),
+        named=(
+            ("CLAUDE_CONFIG_DIR", ".claude"),
+            ("CLAUDE_CODE_CLIENT_CERT", ""),
+            ("CLAUDE_CODE_CLIENT_KEY", ""),
+        ),
         hosts=("api.anthropic.com", "console.anthropic.com", "platform.claude.com", "claude.ai"),
     ),
     examination=Examination(
@@ -86,14 +91,14 @@ FACTS: Final = AgentFacts(
     ),
 )
 
-USERS_LIMITS: Final = frozenset(("error_max_turns", "error_max_budget_usd"))
+USERS_LIMITS: Final = {"error_max_turns": faults.TURNS, "error_max_budget_usd": faults.BUDGET}
 """The user set these; a session that reached one is judged as it is."""
 
 _NOT_LOGGED_IN: Final = frozenset(
     ("authentication_failed", "authentication_error", "permission_error", "oauth_org_not_allowed")
 )
 _LIMITED: Final = frozenset(("rate_limit", "rate_limit_error", "usage_limit_reached"))
-_TOO_LARGE: Final = frozenset(("request_too_large", "prompt_too_long"))
+_TOO_LARGE: Final = CONTEXT_FULL | {"request_too_large"}
 _SERVER: Final = frozenset(
     ("server_error", "overloaded", "overloaded_error", "api_error", "connection_failed")
 )
@@ -151,10 +156,10 @@ class ClaudeAdapter(StructuredAdapter):
         prints_text = request.mode is OutputMode.TEXT if chosen is None else chosen == "text"
         return PlainTextParser() if prints_text else ClaudeStreamParser()
 
-    def explain(self, failure: Failure) -> Fault | None:
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
         code = failure.code
         if code in USERS_LIMITS:
-            return None
+            return USERS_LIMITS[code]
         if code in _NOT_LOGGED_IN:
             return Fatal(failure.message, FACTS.login_hint)
         if code == "billing_error":
@@ -168,7 +173,7 @@ class ClaudeAdapter(StructuredAdapter):
             return _BY_CODE[code](failure.message)
         return faults.by_status(failure, FACTS)
 
-    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+    def explain_silence(self, stderr: str, code: int) -> Fault | Exhausted | None:
         return faults.startup_error(stderr)
 
 

@@ -115,6 +115,11 @@ class ToolProgressLine(Struct, tag="tool_progress", gc=False):
     """A heartbeat of a running tool."""
 
 
+class BackgroundTask(Struct, gc=False):
+    task_id: str = ""
+    description: str = ""
+
+
 class SystemLine(Struct, tag="system", gc=False):
     subtype: str = "init"  # some streams leave it out
     session_id: str | None = None
@@ -136,6 +141,7 @@ class SystemLine(Struct, tag="system", gc=False):
     status: str | None = None
     description: str | None = None
     summary: str | None = None
+    tasks: list[BackgroundTask] = []
     data: Raw = Raw(b"")  # qwen's details
 
 

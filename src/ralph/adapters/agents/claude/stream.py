@@ -54,6 +54,9 @@ SYNTHETIC_MODEL = "<synthetic>"
 MAX_COUNTED_MESSAGES = 1_024
 """The blocks of a message follow each other, interleaved at most with those of a few sub-agents."""
 
+CONTEXT_FULL: Final = frozenset(("prompt_too_long", "blocking_limit", "rapid_refill_breaker"))
+"""Ends of a turn that claude's errors before it call no more than an invalid request."""
+
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 _COST_DIGITS: Final = 9  # sums of binary fractions have noise behind that
 
@@ -241,6 +244,7 @@ class ClaudeStreamParser:
                 turns=result.num_turns or 0,
                 seconds=(result.duration_ms or 0) / 1000,
                 denials=tuple(denial.tool_name for denial in result.permission_denials or ()),
+                code=result.terminal_reason if error and result.terminal_reason in CONTEXT_FULL else "",
             )
         )
         self._spoke = self._api_error = False

@@ -10,6 +10,7 @@ from ralph.adapters.agents.excerpts import one_line
 from ralph.adapters.agents.json_lines import UNREADABLE
 from ralph.domain.agent.events import (
     AgentEvent,
+    BackgroundChanged,
     ErrorReported,
     LimitReported,
     Notice,
@@ -28,6 +29,7 @@ _WINDOWS: Final[Mapping[str, str]] = {
     "seven_day_sonnet": "week",
 }
 _LARGEST: Final = 1e15
+MAX_TASKS: Final = 100
 
 _PASSED_OVER: Final = frozenset(
     (
@@ -158,6 +160,9 @@ def system_events(event: SystemLine) -> Sequence[AgentEvent]:
             text = f"background task started: {event.description or ''}"
         case "task_notification":
             text = f"background task {event.status or 'ended'}: {event.summary or ''}"
+        case "background_tasks_changed":
+            named = (one_line(task.description or task.task_id) for task in event.tasks[:MAX_TASKS])
+            return (BackgroundChanged(tuple(named)),)
         case "compact_boundary":
             text = "the context was compacted"
         case (

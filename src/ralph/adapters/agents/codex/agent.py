@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,7 @@ from ralph.domain.agent.facts import (
     by_exit_status,
 )
 from ralph.domain.agent.options import ALL_OPTIONS, Option
-from ralph.domain.loop.session_report import Fatal, Fault, RateLimited
+from ralph.domain.loop.session_report import Exhausted, Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 FACTS: Final = AgentFacts(
@@ -51,6 +52,7 @@ FACTS: Final = AgentFacts(
             ".codex/worktrees",
         ),
         env=("OPENAI_*", "CODEX_*"),
+        named=(("CODEX_HOME", ".codex"),),
         hosts=("api.openai.com", "auth.openai.com", "chatgpt.com"),
     ),
     examination=Examination(
@@ -73,16 +75,10 @@ _RULES: Final = ("-s", "--sandbox", "-a", "--ask-for-approval", "--approval-poli
 _CONFIGURES_MODEL = re.compile(r"(?:-c|--config)[ =]?model\s*=\s*[\"']?([^\"'\s]+)")
 _CONFIGURES_PERMISSIONS = re.compile(r"(?:-c|--config=)?(?:sandbox_mode|approval_policy)\s*=")
 
-# Codex has no error codes, but its error events hold nothing but the error.
-_USAGE_LIMIT = re.compile(r"hit your usage limit|usage limit has been reached", re.IGNORECASE)
-_NO_CREDIT = re.compile(
-    r"^quota exceeded|\bout of credits\b|check your plan and billing|^to use codex with your chatgpt plan",
-    re.IGNORECASE,
-)
-_RATE_LIMIT = re.compile(r"\brate limit (?:exceeded|reached)", re.IGNORECASE)
+# Codex has hardly any error codes, but its error events hold nothing but the error.
 _NO_KEY = re.compile(r"^missing environment variable|not logged in|please (?:log|sign) in", re.IGNORECASE)
-_TOO_LONG = re.compile(r"ran out of room in the model's context window", re.IGNORECASE)
 _BAD_REQUEST: Final = frozenset(("invalid_request_error", "model_not_found"))
+BAD_REQUEST: Final = 400
 
 USAGE_ERROR: Final = 2
 _TALK = re.compile(r"^(?:Reading (?:additional input|prompt) from stdin|WARNING:)")
@@ -130,33 +126,25 @@ class CodexAdapter(StructuredAdapter):
     def parser(self, request: AgentRequest) -> StreamParser:
         prints_text = request.mode is OutputMode.TEXT and not self._gives("--json", "--experimental-json")
         model = chosen_model(self._flags) or self._options.model
-        return PlainTextParser() if prints_text else CodexStreamParser(model)
+        return PlainTextParser() if prints_text else CodexStreamParser(model, request.used_before)
 
     def _model(self) -> list[str]:
         return [] if chosen_model(self._flags) else super()._model()
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
+    ) -> Fault | Exhausted | None:
         talk = stderr.splitlines(keepends=True)
         errors = "".join(line for line in talk if not _TALK.match(line))
         return super().classify(exit_, events, stderr=errors, is_empty=is_empty)
 
-    def explain(self, failure: Failure) -> Fault | None:
-        message = failure.message
-        if _USAGE_LIMIT.search(message) or _RATE_LIMIT.search(message):
-            return RateLimited(message)
-        if _NO_CREDIT.search(message):
-            return Fatal(message, faults.CREDIT_HINT)
-        if _NO_KEY.search(message):
-            return Fatal(message, FACTS.login_hint)
-        if _TOO_LONG.search(message):
-            return faults.too_long(failure)
-        if failure.code in _BAD_REQUEST:
-            return faults.refused(failure)
-        return faults.by_status(failure, FACTS)
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
+        if _NO_KEY.search(failure.message):
+            return Fatal(failure.message, FACTS.login_hint)
+        is_refused = failure.code in _BAD_REQUEST and failure.status is None
+        return faults.by_status(replace(failure, status=BAD_REQUEST) if is_refused else failure, FACTS)
 
-    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+    def explain_silence(self, stderr: str, code: int) -> Fault | Exhausted | None:
         lines = [line for line in stderr.splitlines() if line.strip()]
         if not lines:
             return None

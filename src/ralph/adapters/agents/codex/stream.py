@@ -53,6 +53,7 @@ from ralph.domain.agent.events import (
 )
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
+_NOTHING_USED: Final = Usage()
 MAX_OPEN_ITEMS = 4_096
 MAX_DECLINED = 200
 
@@ -63,11 +64,12 @@ SHELL: Final = "shell"
 class CodexStreamParser:
     """Lines of one session → events. Remembers which items are open, what was declined, and the last words.
 
-    ``model`` is what the user chose: the stream does not name it.
+    ``model`` is what the user chose: the stream does not name it. ``used_before``: by the thread that is resumed.
     """
 
-    def __init__(self, model: str = "") -> None:
+    def __init__(self, model: str = "", used_before: Usage = _NOTHING_USED) -> None:
         self._model = model
+        self._used_before = used_before
         self._declined: list[str] = []
         self._open: set[str] = set()
         self._words = ""
@@ -111,9 +113,9 @@ class CodexStreamParser:
             TurnEnded(
                 text="" if error else words,
                 error=error,
-                usage=usage.as_usage() if usage else Usage(),
+                usage=usage.as_usage().since(self._used_before) if usage else _NOTHING_USED,
                 denials=tuple(declined),
-                # A resumed thread reports what it used before, too.
+                # Each turn reports what the whole thread has used.
                 cumulative=usage is not None,
             ),
         )

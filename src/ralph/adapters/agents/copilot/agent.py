@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import program, value_of
+from ralph.adapters.agents.copilot.session_record import used_by
 from ralph.adapters.agents.copilot.stream import CopilotStreamParser
 from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
+from ralph.domain.agent.events import Usage
 from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
-from ralph.domain.loop.session_report import Fatal, Fault
+from ralph.domain.loop.session_report import Exhausted, Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 FACTS: Final = AgentFacts(
@@ -33,6 +36,7 @@ FACTS: Final = AgentFacts(
             ".copilot/session-store.db*",
         ),
         env=("COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"),
+        named=(("COPILOT_HOME", ".copilot"),),
         hosts=("api.github.com", "api.githubcopilot.com", "*.githubcopilot.com"),
     ),
     examination=Examination(
@@ -47,7 +51,6 @@ NO_WRITING: Final = ("--deny-tool=write", "--deny-tool=shell")
 """These outrank whatever else is allowed."""
 
 _NOT_LOGGED_IN: Final = frozenset(("authentication", "authorization"))
-_TOO_LONG = re.compile(r"\bexceeds the model's prompt budget\b", re.IGNORECASE)
 _NO_LOGIN = re.compile(r"^Error: (?:No authentication|Authentication)", re.IGNORECASE)
 
 
@@ -59,7 +62,7 @@ class CopilotAdapter(StructuredAdapter):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        cost = "copilot reports no tokens: its cost is unknown, and limits on cost or tokens have no effect"
+        cost = "copilot counts its tokens when a session is over: limits on cost or tokens end none under way"
         return (*super().notes, cost)
 
     def command(self, request: AgentRequest) -> Command:
@@ -81,22 +84,25 @@ class CopilotAdapter(StructuredAdapter):
     def parser(self, request: AgentRequest) -> StreamParser:
         if value_of(self._flags, "--output-format") == "text":
             return PlainTextParser()
-        stream = CopilotStreamParser()
+        stream = CopilotStreamParser(partial(_used, request))
         return FinalWordsParser(stream) if request.mode is OutputMode.TEXT else stream
 
-    def explain(self, failure: Failure) -> Fault | None:
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
         if failure.code in _NOT_LOGGED_IN and failure.status is None:
             return Fatal(failure.message, FACTS.login_hint)
-        if failure.code == "context_limit" or _TOO_LONG.search(failure.message):
-            return faults.too_long(failure)
         return faults.by_status(failure, FACTS)
 
-    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+    def explain_silence(self, stderr: str, code: int) -> Fault | Exhausted | None:
         lines = faults.plain_lines(stderr)
         for line in lines:
             if _NO_LOGIN.search(line):
                 return Fatal(line, FACTS.login_hint)
         return faults.startup_error("\n".join(lines))
+
+
+def _used(request: AgentRequest, session_id: str) -> Usage | None:
+    used = used_by(session_id, request)
+    return None if used is None else used.since(request.used_before)
 
 
 ADAPTER: Final = CopilotAdapter

@@ -15,5 +15,4 @@ LOOPBACK: Final = Loopback(
         "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "2000000",
     },
     persists=True,
-    counts=False,
 )

@@ -1,11 +1,11 @@
 """The stream that ``copilot --output-format json`` prints, as normalized events.
 
-It counts no tokens. Pieces of what follows whole, and what is of use to its own screen only, are passed over.
+It counts no tokens: what the session used is asked for at its end. Pieces of what follows whole, and what is of use to its own screen only, are passed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -25,6 +25,8 @@ from ralph.domain.agent.events import (
     ToolEnded,
     ToolStarted,
     TurnEnded,
+    Usage,
+    UsageReported,
 )
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
@@ -143,9 +145,11 @@ _PASSED_OVER: Final = frozenset(
 
 
 class CopilotStreamParser:
-    """Lines of one session → events."""
+    """Lines of one session → events. ``used_by``: what the session of that name has used, if anybody knows."""
 
-    def __init__(self) -> None:
+    def __init__(self, used_by: Callable[[str], Usage | None] = lambda _: None) -> None:
+        self._used_by = used_by
+        self._session_id = ""
         self._tools = OpenTools()
         self._model = ""
         self._error = ""
@@ -155,7 +159,8 @@ class CopilotStreamParser:
         return [event for line in lines for event in self._parse_line(line)]
 
     def finish(self) -> Sequence[AgentEvent]:
-        return _NOTHING
+        usage = self._used_by(self._session_id) if self._session_id else None
+        return (UsageReported(usage),) if usage is not None and usage.total else _NOTHING
 
     def _parse_line(self, line: bytes) -> Sequence[AgentEvent]:
         try:
@@ -244,6 +249,7 @@ class CopilotStreamParser:
         turn = TurnEnded(error=error, seconds=max(0.0, seconds), denials=tuple(self._denials))
         self._error, self._denials = "", []
         # Only now the session says its name.
+        self._session_id = result.session_id
         return (SessionStarted(result.session_id, self._model), turn)
 
 

@@ -14,8 +14,8 @@ from ralph.adapters.agents.gemini_family import PERMITS, GeminiFamilyAdapter
 from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, TurnEnded
 from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
-from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited
-from ralph.engine.ports import AgentRequest, Command, Exit
+from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited
+from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 
 FACTS: Final = AgentFacts(
     name="gemini",
@@ -28,6 +28,11 @@ FACTS: Final = AgentFacts(
         sessions=(".gemini/history", ".gemini/tmp"),  # chats; memories and programs that it fetches too
         scratch=(".gemini/*.lock", ".gemini/*.log"),
         env=("GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_*"),
+        named=(
+            ("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", ""),
+            ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", ""),
+            ("GEMINI_SYSTEM_MD", ""),
+        ),
         hosts=(
             "generativelanguage.googleapis.com",
             "cloudcode-pa.googleapis.com",
@@ -53,15 +58,18 @@ _BAD_KEY = re.compile(r"API key (?:not valid|expired|not found)", re.IGNORECASE)
 _EXHAUSTED = re.compile(
     r"\bresource (?:has been )?exhausted\b|\bexceeded your current quota\b", re.IGNORECASE
 )
-_TOO_LONG = re.compile(r"\bexceeds the maximum number of tokens\b|\bcontext window\b", re.IGNORECASE)
-_TALK = re.compile(r"^(?:Warning:|YOLO mode|\[STARTUP\]|Approval mode overridden|\s+at )")
+_TALK = re.compile(
+    r"^(?:Warning:|\(node:|\(Use `node|YOLO mode|Loaded cached|\[STARTUP\]|Approval mode overridden|\s+at )"
+)
 _RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?[.:].*", re.MULTILINE)
 
 
 class GeminiAdapter(GeminiFamilyAdapter):
     facts = FACTS
     chooses = (*PERMITS, "--policy", "--admin-policy")
-    stream = GeminiStreamParser
+
+    def stream(self, request: AgentRequest) -> StreamParser:
+        return GeminiStreamParser()
 
     def command(self, request: AgentRequest) -> Command:
         argv = [program(self._command, request.cwd), *self._arguments(request)]
@@ -75,7 +83,7 @@ class GeminiAdapter(GeminiFamilyAdapter):
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
+    ) -> Fault | Exhausted | None:
         said = [event for event in events if isinstance(event, TurnEnded | ErrorReported)]
         if exit_.ending in (Ending.IDLE, Ending.TIMED_OUT) and is_empty:
             # It retries for minutes what failed, and says so on stderr only.
@@ -86,27 +94,26 @@ class GeminiAdapter(GeminiFamilyAdapter):
             events = [_with_status(event, _BY_EXIT_CODE[exit_.code]) for event in events]
         return super().classify(exit_, events, stderr=stderr, is_empty=is_empty)
 
-    def explain(self, failure: Failure) -> Fault | None:
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
         if _BAD_KEY.search(failure.message):
             return Fatal(failure.message, FACTS.login_hint)
         if _EXHAUSTED.search(failure.message):
             return RateLimited(failure.message)
-        if _TOO_LONG.search(failure.message):
-            return faults.too_long(failure)
         return faults.by_status(failure, FACTS)
 
-    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+    def explain_silence(self, stderr: str, code: int) -> Fault | Exhausted | None:
         lines = [line for line in _without_talk(stderr) if line.strip()]
-        final = faults.first_words(lines, "Error") or (lines[-1] if lines else "")
+        # What is wrong comes first; what to do about it, in an open gemini, follows.
+        why = faults.first_words(lines, "Error") or (lines[0] if lines else "")
         match code:
             case 41:
-                return Fatal(final or "not logged in", FACTS.login_hint)
+                return Fatal(why or "not logged in", FACTS.login_hint)
             case 42 | 52:
-                return Fatal(final or "bad input", "check agent.flags and gemini's settings")
+                return Fatal(why or "bad input", "check agent.flags and gemini's settings")
             case 53:
-                return None  # a limit of turns that the user gave it
+                return faults.TURNS
             case 55:
-                return Fatal(final or "the folder is not trusted", "add --skip-trust to agent.flags")
+                return Fatal(why or "the folder is not trusted", "add --skip-trust to agent.flags")
             case _:
                 pass
         for line in lines:
@@ -114,7 +121,7 @@ class GeminiAdapter(GeminiFamilyAdapter):
                 return Fatal(line, "check agent.flags in the settings")
         status = status_in(stderr)
         if status is not None:
-            return self.explain(Failure(final, status))
+            return self.explain(Failure(why, status))
         return None
 
 

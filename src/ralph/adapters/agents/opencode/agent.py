@@ -14,7 +14,7 @@ from ralph.adapters.agents.plain_text import PlainTextParser
 from ralph.adapters.agents.structured import StructuredAdapter
 from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS, Option
-from ralph.domain.loop.session_report import Fatal, Fault
+from ralph.domain.loop.session_report import Exhausted, Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
 
 _CREDENTIALS = re.compile(r"\b(\d+) (?:credentials?|environment variables?)\b")
@@ -32,7 +32,8 @@ FACTS: Final = AgentFacts(
     login="`opencode auth login`, or set the API key of the provider that its configuration names",
     options=ALL_OPTIONS - {Option.MAX_TURNS},
     needs=AgentNeeds(
-        state=(".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+        # It writes beside its configuration, too.
+        state=(".local/share/opencode", ".local/state/opencode", ".cache/opencode", ".config/opencode"),
         # No login: an entry of auth.json can name an address whose configuration the user's sessions would obey.
         sessions=(".local/share/opencode",),  # one database; the user's programs and login are shown in it
         scratch=(
@@ -46,8 +47,8 @@ FACTS: Final = AgentFacts(
             ".local/state/opencode/*history*",
             ".local/state/opencode/locks",
         ),
-        readonly=(".config/opencode",),
         env=("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "OPENROUTER_*"),
+        named=(("OPENCODE_CONFIG", ""), ("OPENCODE_CONFIG_DIR", ""), ("OPENCODE_MODELS_PATH", "")),
         hosts=("opencode.ai", "models.dev", "api.anthropic.com", "api.openai.com", "openrouter.ai"),
     ),
     examination=Examination(
@@ -104,7 +105,7 @@ class OpencodeAdapter(StructuredAdapter):
         stream = OpencodeStreamParser(model)
         return FinalWordsParser(stream) if request.mode is OutputMode.TEXT else stream
 
-    def explain(self, failure: Failure) -> Fault | None:
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
         if failure.code == "ProviderAuthError":
             return Fatal(failure.message, FACTS.login_hint)
         if failure.code in _BAD_CHOICE:
@@ -113,7 +114,7 @@ class OpencodeAdapter(StructuredAdapter):
             return faults.too_long(failure)
         return faults.by_status(failure, FACTS)
 
-    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+    def explain_silence(self, stderr: str, code: int) -> Fault | Exhausted | None:
         lines = faults.plain_lines(stderr)
         if lines and lines[0].startswith("opencode run"):
             return Fatal("it does not understand its command line", "check agent.flags in the settings")

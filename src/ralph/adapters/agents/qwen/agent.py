@@ -15,8 +15,8 @@ from ralph.adapters.agents.qwen.stream import QwenStreamParser, status_in
 from ralph.domain.agent.events import AgentEvent, ErrorReported
 from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination, KnownGood
 from ralph.domain.agent.options import ALL_OPTIONS
-from ralph.domain.loop.session_report import Fatal, Fault
-from ralph.engine.ports import AgentRequest, Command, Exit
+from ralph.domain.loop.session_report import Exhausted, Fatal, Fault
+from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 
 FACTS: Final = AgentFacts(
     name="qwen",
@@ -35,6 +35,7 @@ FACTS: Final = AgentFacts(
             ".qwen/usage_record.jsonl",
         ),
         env=("QWEN_*", "OPENAI_*", "DASHSCOPE_*"),
+        named=(("QWEN_CODE_SYSTEM_SETTINGS_PATH", ""), ("QWEN_SYSTEM_MD", "")),
         hosts=("chat.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
     ),
     examination=Examination(
@@ -52,16 +53,17 @@ DEFAULTS: Final = Path(__file__).with_name("defaults.json")
 no flag against that; this file is the lowest layer of its settings, so that whoever wants it can have it. Its version is
 beyond all real ones: qwen writes to files of an older version than its own."""
 
-_USERS_LIMITS: Final = (53, 55)  # turns; wall time or tool calls
+_USERS_LIMITS: Final = {53: faults.TURNS, 55: faults.TIME}
 _NO_KEY = re.compile(r"^Missing API key|no auth(?:entication)? (?:type|method) is selected", re.IGNORECASE)
-_TOO_LONG = re.compile(r"\bcontext is too large to send\b", re.IGNORECASE)
 _RETRY = re.compile(r"^Retrying in .*?: (\[API Error: .*\])$", re.MULTILINE)
 
 
 class QwenAdapter(GeminiFamilyAdapter):
     facts = FACTS
-    stream = QwenStreamParser
     turns_flag = "--max-session-turns"
+
+    def stream(self, request: AgentRequest) -> StreamParser:
+        return QwenStreamParser(request.used_before)
 
     def command(self, request: AgentRequest) -> Command:
         argv = [program(self._command, request.cwd), *self._arguments(request)]
@@ -78,9 +80,9 @@ class QwenAdapter(GeminiFamilyAdapter):
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
+    ) -> Fault | Exhausted | None:
         if exit_.code in _USERS_LIMITS and not events:
-            return None  # it was reached: the session is judged as it is
+            return _USERS_LIMITS[exit_.code]
         retries = list(_RETRY.finditer(stderr))
         if retries:
             # What it is trying again is said on stderr only.
@@ -88,14 +90,12 @@ class QwenAdapter(GeminiFamilyAdapter):
             events = [_explained(event, retries[-1][1], status) for event in events]
         return super().classify(exit_, events, stderr=stderr, is_empty=is_empty)
 
-    def explain(self, failure: Failure) -> Fault | None:
+    def explain(self, failure: Failure) -> Fault | Exhausted | None:
         if _NO_KEY.search(failure.message):
             return Fatal(failure.message, FACTS.login_hint)
-        if _TOO_LONG.search(failure.message):
-            return faults.too_long(failure)
         return faults.by_status(failure, FACTS)
 
-    def explain_silence(self, stderr: str, code: int) -> Fault | None:
+    def explain_silence(self, stderr: str, code: int) -> Fault | Exhausted | None:
         lines = faults.plain_lines(stderr)
         for line in lines:
             if line.startswith("Unknown argument"):

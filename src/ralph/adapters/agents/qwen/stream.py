@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from ralph.adapters.agents.claude.stream import ClaudeStreamParser
 from ralph.domain.agent.events import AgentEvent, ErrorReported, Text, TurnEnded, Usage, UsageReported
 
+_NOTHING_USED: Final = Usage()
 API_ERROR = re.compile(r"\[API Error: (?:(\d{3})\b)?.*\]", re.DOTALL)
 
 
@@ -22,7 +24,8 @@ class QwenStreamParser:
     """An error is said in the assistant's name before it is reported; the input includes what came from the cache;
     and a resumed session reports what it used before, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, used_before: Usage = _NOTHING_USED) -> None:
+        self._used_before = used_before
         self._parser = ClaudeStreamParser()
         self._held: Text | None = None  # words that may turn out to be an error
 
@@ -49,7 +52,8 @@ class QwenStreamParser:
                 event = replace(event, status=event.status or status_in(event.message))
             case TurnEnded():
                 is_counted = event.usage.total > 0
-                event = replace(event, usage=_without_cached(event.usage), cumulative=is_counted)
+                usage = _without_cached(event.usage).since(self._used_before)
+                event = replace(event, usage=usage, cumulative=is_counted)
             case _:
                 pass
         self._release(events)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ralph.domain.agent.events import (
     AgentEvent,
+    BackgroundChanged,
     ErrorReported,
     LimitReported,
     Noise,
@@ -52,6 +53,7 @@ class AgentView:
         self._started_at: float | None = None
         self._wrote = False
         self._spoke = False
+        self._running = ""  # beside the turns
         self.last_error = ""
         self.line_is_open = False
         self.turn_ended = False
@@ -74,6 +76,7 @@ class AgentView:
             TurnEnded: self._turn,
             LimitReported: self._limit,
             ErrorReported: self._error,
+            BackgroundChanged: self._background,
             Notice: self._notice,
             Unknown: self._unknown,
             Noise: self._noise,
@@ -84,7 +87,7 @@ class AgentView:
         self._tool_names.clear()
         self._started_at = at
         self._wrote = self._spoke = self.turn_ended = False
-        self.last_error = ""
+        self.last_error = self._running = ""
         self.tools = self.errors = self.noise = 0
 
     def render(self, events: Iterable[AgentEvent], at: float = 0.0) -> str:
@@ -256,7 +259,8 @@ class AgentView:
         else:
             # Not a word on success: what it claims is yet to be judged.
             head = f"{marks.progress}{SESSION_ENDED}"
-        return f"{words}{denied}{self._gap()}{head} ({figures})\n"
+        waits = self._dimmed(f"waiting for background work: {self._running}") if self._running else ""
+        return f"{words}{denied}{self._gap()}{head} ({figures})\n{waits}"
 
     def _limit(self, event: LimitReported) -> str:
         if not event.rejected and not self._verbose:
@@ -279,6 +283,10 @@ class AgentView:
         about = ", ".join(detail for detail in details if detail)
         message = clean_line(f"Error: {event.message or 'unknown'}" + (f" ({about})" if about else ""))
         return f"{color}{mark} {message}{self._colors.off}\n"
+
+    def _background(self, event: BackgroundChanged) -> str:
+        self._running = clean_line(", ".join(event.tasks))
+        return ""  # notices tell of each
 
     def _notice(self, event: Notice) -> str:
         return self._dimmed(clean(event.text))
