@@ -21,7 +21,7 @@ class Loopback:
     """``variables`` and ``files`` (below the home folder) may say ``{model}``, its address, and ``{home}``.
 
     ``subscription``: variables that make it think that it works for an account and not with a key. ``persists``: it tries
-    again by itself, whatever it is told. ``counts``: it says how many tokens it used. ``other_model``: a model besides the
+    again by itself, whatever it is told. ``other_model``: a model besides the
     usual one, as the user would name it; the last part of that is what the model is asked for.
     """
 
