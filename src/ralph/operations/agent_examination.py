@@ -74,7 +74,7 @@ async def examine_agent(
     agent: str, command: str, asking: Interviewer, *, needed: bool, setting: str = "agent"
 ) -> Finding:
     """``command``: the agent's program, by name or path; ``setting``: where the settings define it."""
-    facts = facts_of(agent)
+    facts = facts_of(agent, command)
     program = _find(command, asking)
     if program is None:
         why, advice = _why_missing(command, asking, setting)

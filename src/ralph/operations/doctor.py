@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from ralph.adapters.agents.registry import facts_of
+from ralph.adapters.agents.registry import acp_programs, facts_of
 from ralph.adapters.isolation.choice import look_at_all
 from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.agent_names import PLAIN, named_agents
+from ralph.agent_names import ACP, PLAIN, named_agents
 from ralph.config.loading import inspect
 from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
@@ -110,6 +110,9 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
     for known in named_agents():
         if known not in unknown:
             examined.setdefault(known, (known, known))
+    for program in acp_programs():
+        if program not in unknown and asking.which(program) is not None:
+            examined.setdefault(program, (ACP, program))
 
     async def examine_one(name: str, kind: str, program: str) -> Finding:
         is_own = name in settings.agents
@@ -145,7 +148,7 @@ def _configured_agents(settings: Settings) -> dict[str, tuple[str, str]]:
     for command in (settings.agent.command, *settings.agent.fallbacks):
         if command:
             kind = kind_of(settings, command)
-            name = command if command in settings.agents or kind == PLAIN else kind
+            name = command if command in settings.agents or kind in (PLAIN, ACP) else kind
             found.setdefault(name, (kind, program_of(settings, command)))
     return found
 
