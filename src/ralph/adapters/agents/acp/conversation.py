@@ -273,7 +273,7 @@ class AcpConversation:
             if wish is None:
                 return self._unsuitable(self._without_model(model))
             self._wishes.append(wish)
-        if self._wanted.read_only and (wish := self._offers.choose_read_only(self._session)):
+        if wish := self._offers.choose_mode(self._session, self._policy):
             self._wishes.append(wish)
         return (SessionStarted(self._session, model or self._offers.model), *self._prepare())
 

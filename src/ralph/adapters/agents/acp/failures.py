@@ -17,7 +17,9 @@ TOO_LONG: Final = "too_long"
 
 _MOST_DATA = 16_000
 _STATUS = re.compile(r'"(?:status|statusCode|httpStatusCode|http_status|code)"\s*:\s*"?([45]\d\d)\b')
-_SPOKEN_STATUS = re.compile(r"(?:\bstatus(?: code)?:? |\bAPI Error: |\bHTTP )([45]\d\d)\b", re.IGNORECASE)
+_SPOKEN_STATUS = re.compile(
+    r"(?:\bstatus(?: code)?:? |\bAPI Error:? |\bHTTP |^|: )([45]\d\d)\b(?!\.)", re.IGNORECASE
+)
 _LIMIT = re.compile(
     r"\b(?:rate|usage)[ _-]?limit|usageLimitExceeded|\btoo many requests\b|\bresource[ _](?:has been )?exhausted\b"
     r"|\bquota\b|\bhit your (?:\S+ )?limit\b",

@@ -269,7 +269,7 @@ class QwenTokens(Struct, rename="camel", gc=False):
     cached_read_tokens: int | None = None
 
 
-class GeminiTokens(Struct, gc=False):
+class GeminiTokens(Struct, frozen=True, gc=False):
     input_tokens: int = 0
     output_tokens: int = 0
 

@@ -1,15 +1,22 @@
-"""What a new session offers to choose from: its model, and a mode in which it changes nothing."""
+"""What a new session offers to choose from: its model, and the mode in which it asks for more or less."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from ralph.adapters.agents.acp.messages import Choice, ConfigOption, Models, Modes, Opened, read
+from ralph.domain.agent.options import Permissions
 
-_READ_ONLY: Final = ("read-only", "plan", "ask")
+_MODES: Final[Mapping[Permissions, tuple[str, ...]]] = {
+    Permissions.ALLOW: ("yolo", "bypasspermissions", "full-access", "autopilot"),
+    Permissions.READS: ("read-only", "plan", "ask"),
+    Permissions.NONE: ("default",),
+}
+"""What agents call the mode that a policy means, the best first."""
+
 _SEPARATORS = re.compile(r"[\s_]+")
 
 
@@ -41,10 +48,10 @@ class Offers:
                 return Wish("session/set_model", {"sessionId": session, "modelId": identity})
         return None
 
-    def choose_read_only(self, session: str) -> Wish | None:
-        """It is denied what it asks for anyway."""
+    def choose_mode(self, session: str, policy: Permissions) -> Wish | None:
+        """An agent in another mode still gets only what the policy allows when it asks; in some modes it does not ask."""
         modes = {_plain_name(mode): mode for mode in reversed(self.modes)}
-        for name in _READ_ONLY:
+        for name in _MODES[policy]:
             if name in modes:
                 if self.mode_option:
                     return replace(_option(session, self.mode_option, modes[name]), matters=False)
