@@ -27,7 +27,8 @@ FACTS: Final = AgentFacts(
     name="acp",
     install="see its documentation, and which argument makes it speak ACP",
     login="as its documentation says",
-    options=frozenset({Option.MODEL, Option.CONTINUE_SESSION, Option.READ_ONLY}),
+    # READ_ONLY depends on the program: it must have a mode for it, or ask before it writes.
+    options=frozenset({Option.MODEL, Option.CONTINUE_SESSION}),
 )
 
 _GRANTED: Final = {
@@ -75,8 +76,12 @@ class AcpAdapter:
 
     def command(self, request: AgentRequest) -> Command:
         argv = (program(self._command, request.cwd), *self._flags)
-        own = self._known.environment if self._known is not None else {}
-        return Command(argv, request.cwd, {**own, **request.environment}, converses=True)
+        environment = dict(request.environment)
+        if self._known is not None:
+            environment = {**self._known.environment, **environment}
+            if request.read_only:
+                environment |= self._known.read_only_environment
+        return Command(argv, request.cwd, environment, converses=True)
 
     def parser(self, request: AgentRequest) -> StreamParser:
         from ralph.adapters.agents.acp.conversation import AcpConversation, Wanted

@@ -27,6 +27,7 @@ class KnownProgram:
     tried: str
     authenticate: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+    read_only_environment: Mapping[str, str] = field(default_factory=dict)  # for whoever may only look
 
     def complete(self, flags: Sequence[str]) -> tuple[str, ...]:
         """The user's flags, with whatever is missing of its arguments in front of them."""
