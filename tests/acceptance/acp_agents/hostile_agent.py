@@ -41,6 +41,8 @@ def answer_until_prompt() -> int:
                 send(id=asked["id"], result={"sessionId": "s"})
             case "session/prompt":
                 return int(asked["id"])
+            case _:
+                pass
 
 
 def end(number: int) -> None:

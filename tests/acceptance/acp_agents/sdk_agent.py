@@ -21,7 +21,7 @@ def leave(name: str, text: str = "") -> None:
     Path(name).write_text(text)
 
 
-class Fake(acp.Agent):
+class Fake:
     def __init__(self, behaviour: str) -> None:
         self._behaviour = behaviour
         self._client: Any = None
@@ -41,7 +41,7 @@ class Fake(acp.Agent):
         self._note(version=protocol_version, fs=has.fs.read_text_file, terminal=has.terminal)
         resume = schema.SessionCapabilities(resume=schema.SessionResumeCapabilities())
         can = schema.AgentCapabilities(session_capabilities=resume if self._behaviour == "resumes" else None)
-        ways = [schema.AuthMethodAgent(id="key", name="Use an API key")]
+        ways: Any = [schema.AuthMethodAgent(id="key", name="Use an API key")]
         version = 99 if self._behaviour == "newer" else protocol_version
         return schema.InitializeResponse(protocol_version=version, agent_capabilities=can, auth_methods=ways)
 
@@ -123,7 +123,7 @@ class Fake(acp.Agent):
         self._note(chosen=chosen)
         if chosen == "once":
             leave("a.txt", "made\n")
-        status = "completed" if chosen == "once" else "failed"
+        status: Any = "completed" if chosen == "once" else "failed"
         said = [acp.tool_content(acp.text_block(f"{status} {DONE}"))]
         await client.session_update(session, acp.update_tool_call("t-1", status=status, content=said))
         await self._say("It is made. <resp", "onse>DO", "NE</response>")
@@ -137,13 +137,14 @@ class Fake(acp.Agent):
     _do_models = _do_resumes = _do_works
 
     async def _do_asks_for_files(self) -> Any:
-        errors = []
-        for ask in (
-            lambda: self._client.read_text_file(path="/etc/passwd", session_id=self._session),
-            lambda: self._client.create_terminal(command="id", session_id=self._session),
-        ):
+        client, errors = self._client, []
+        asked = (
+            client.read_text_file(path="/etc/passwd", session_id=self._session),
+            client.create_terminal(command="id", session_id=self._session),
+        )
+        for question in asked:
             try:
-                await ask()
+                await question
             except acp.RequestError as error:
                 errors.append(error.code)
         self._note(errors=errors)
@@ -175,4 +176,5 @@ class Fake(acp.Agent):
         await asyncio.Event().wait()
 
 
-asyncio.run(acp.run_agent(Fake(sys.argv[1]), use_unstable_protocol=True))
+fake: Any = Fake(sys.argv[1])  # a part of an agent: what ralph does not ask for is left out
+asyncio.run(acp.run_agent(fake, use_unstable_protocol=True))

@@ -238,6 +238,8 @@ def test_a_tag_does_not_span_two_blocks(between: str) -> None:
             peer.update(between, content={"type": "text", "text": "hm"})
         case "plan":
             peer.update(between, entries=[{"content": "x", "status": "pending"}])
+        case _:
+            pass  # the next words are of another message
     peer.say("NE</response>", messageId="2" if between == "message" else "1")
     peer.end()
     transcript.take(peer.events)
@@ -260,7 +262,9 @@ def test_what_does_not_interrupt_a_sentence() -> None:
 
 def test_tools_from_their_first_sign_to_their_end() -> None:
     peer = prompted()
-    peer.update("tool_call", toolCallId="1", title="bash", kind="execute", status="pending", rawInput={})
+    peer.update(
+        "tool_call", toolCallId="1", title="bash", kind="execute", status="pending", rawInput={"cwd": "/p"}
+    )
     assert not [event for event in peer.events if isinstance(event, ToolStarted)]  # what about is told next
     peer.update("tool_call_update", toolCallId="1", status="in_progress", rawInput={"command": "make"})
     peer.update("tool_call_update", toolCallId="1", status="completed", rawOutput={"output": "ok\n"})

@@ -54,6 +54,7 @@ def test_an_error_as_an_answer(error: Any, kind: type) -> None:
     fault = failed(error_in(Raw(json.dumps(error).encode())))
 
     assert isinstance(fault, kind)
+    assert fault is not None
     assert fault.reason
 
 

@@ -42,7 +42,7 @@ from ralph.domain.agent.events import (
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 _END_OF_BLOCK: Final = Text("", True)
 _NO_META: Final = UpdateMeta()
-_NO_INPUT: Final = b"{}"
+_PLACE: Final = frozenset(("cwd",))
 _ONE_WORD = re.compile(r"[\w.:/-]{1,60}")
 _ENDED: Final = frozenset(("completed", "failed"))
 _SAID_KEPT = 2_000
@@ -127,7 +127,7 @@ class Turn:
         self._describe(call, told, elsewhere)
         events: list[AgentEvent] = []
         # What it is about comes in a moment.
-        is_blank = told.status == "pending" and bytes(told.raw_input) == _NO_INPUT
+        is_blank = told.status == "pending" and is_given(told.raw_input) and not _has_input(told)
         if asked or not is_blank:
             events += self._show(identity, call)
         if told.status in _ENDED:
@@ -154,8 +154,8 @@ class Turn:
         call.kind = told.kind or call.kind
         call.parent = elsewhere or _parent(meta) or call.parent
         call.name = _tool_name(meta) or call.name or (title if is_name else "") or call.kind or "tool"
-        has_input = is_given(told.raw_input) and bytes(told.raw_input) != _NO_INPUT
-        summary = tool_summary(call.name, told.raw_input) if has_input and (is_name or not title) else ""
+        is_vague = is_name or not title
+        summary = tool_summary(call.name, told.raw_input) if is_vague and _has_input(told) else ""
         call.summary = summary or (one_line(title) if not is_name else "") or call.summary
 
     def _show(self, identity: str, call: _Call) -> Sequence[AgentEvent]:
@@ -206,6 +206,12 @@ def _parent(meta: UpdateMeta) -> str:
 def _tool_name(meta: UpdateMeta) -> str:
     claude = meta.claude_code.tool_name if meta.claude_code is not None else None
     return one_line(claude or meta.tool_name or "", 60)
+
+
+def _has_input(told: ToolFields) -> bool:
+    """More than where it is to run: opencode tells that first."""
+    fields: dict[str, Raw] | None = read(told.raw_input, dict[str, Raw])
+    return bool(fields.keys() - _PLACE) if fields is not None else is_given(told.raw_input)
 
 
 def _output(told: ToolFields) -> str:
