@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.security.test_sandboxed_run import needs_bwrap
 
 from .conftest import DONE, PROMPT, Project
 
@@ -72,6 +75,17 @@ def test_a_whole_turn(project: Project) -> None:
     assert [todo["items"][0]["status"] for todo in acted(project, "todo_changed")] == ["in_progress"]
     assert [tool["summary"] for tool in acted(project, "tool_started")] == ["Write a.txt"]
     assert "may run any command" in ran.stderr
+
+
+@needs_bwrap
+def test_a_whole_turn_in_a_sandbox(project: Project) -> None:
+    shutil.copy(AGENTS / "sdk_agent.py", project.root)
+    own = {"adapter": "acp", "command": shlex.join((sys.executable, "sdk_agent.py", "works"))}
+    project.settings(agent={"command": "mine"}, agents={"mine": own})
+
+    project.ralph("run", "-p", PROMPT, "--sandbox=bwrap", check=0)
+
+    assert (project.root / "a.txt").read_text() == "made\n"
 
 
 @pytest.mark.parametrize(("policy", "mode"), [("reads", "plan"), ("none", "default")])
@@ -151,7 +165,7 @@ def test_a_session_that_cannot_be_continued_is_an_error_at_once(project: Project
         ("empty", CANNOT_RUN, "transient", "empty response"),
         ("refuses", CANNOT_RUN, "transient", "refused to continue"),
         ("voices-an-error", 5, "rate_limited", "429"),
-        ("limited", 5, "rate_limited", "Internal error"),
+        ("limited", 5, "rate_limited", "usageLimitExceeded"),
     ],
 )
 def test_what_goes_wrong_is_never_a_success(

@@ -73,6 +73,7 @@ def test_a_key_that_is_refused_ends_the_run(project: LiveProject) -> None:
     assert session["fault"]["kind"] == expected, err
 
 
+@pytest.mark.timeout(400)  # two sessions of an agent that may start slowly
 def test_who_judges_can_answer_but_not_write(project: LiveProject) -> None:
     evil, worse = project.home / "evil.txt", project.home / "worse.txt"
     with project.model(

@@ -110,9 +110,9 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
     for known in named_agents():
         if known not in unknown:
             examined.setdefault(known, (known, known))
-    for program in acp_programs():
-        if program not in unknown and asking.which(program) is not None:
-            examined.setdefault(program, (ACP, program))
+    others = [program for program in acp_programs() if program not in {*examined, *unknown}]
+    absent = [program for program in others if asking.which(program) is None]
+    examined |= {program: (ACP, program) for program in others if program not in absent}
 
     async def examine_one(name: str, kind: str, program: str) -> Finding:
         is_own = name in settings.agents
@@ -128,6 +128,9 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
     findings = (
         *(Finding(Area.AGENTS, name, Health.DOUBTFUL, skipped) for name in unknown),
         *await asyncio.gather(*(examine_one(name, *what) for name, what in examined.items())),
+        Finding(
+            Area.AGENTS, ACP, Health.ABSENT, f"not installed, of those that speak ACP: {', '.join(absent)}"
+        ),
     )
     if not configured and not any(map(_may_work, findings)):
         advice = (

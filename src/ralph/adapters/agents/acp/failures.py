@@ -41,6 +41,7 @@ _VOICED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_VOICED = 1_000
+_SAYS_NOTHING: Final = "Internal error"
 
 
 def error_in(error: Raw) -> ErrorReported:
@@ -83,13 +84,13 @@ def _status(message: str, data: str, code: int) -> int | None:
 
 
 def _message(error: RpcError, data: str) -> str:
-    """ "Internal error" says nothing: the details are in the data, under one of these names or as it is."""
+    """The details are in the data, under one of these names or as it is."""
     details = read(error.data, str)
     if details is None:
         fields: dict[str, object] = read(error.data, dict[str, object]) or {}
-        found = (fields.get(name) for name in ("details", "message", "error", "reason"))
+        found = (fields.get(name) for name in ("details", "message", "error", "reason", "codexErrorInfo"))
         details = next((value for value in found if isinstance(value, str) and value), "")
-    parts = [part for part in (error.message, details) if part]
-    if len(parts) == 2 and parts[1] in parts[0]:
-        parts.pop()
-    return one_line(": ".join(parts) or data or "unknown error", MAX_REASON_CHARS)
+    said = "" if details and error.message in (_SAYS_NOTHING, details) else error.message
+    return one_line(
+        ": ".join(part for part in (said, details) if part) or data or "unknown error", MAX_REASON_CHARS
+    )
