@@ -12,6 +12,8 @@ from typing import Final
 
 PLAIN: Final = "plain"
 """The agent for any command that no other knows."""
+ACP: Final = "acp"
+"""The adapter for any program that speaks the Agent Client Protocol."""
 USUAL_AGENT: Final = "claude"
 """What is proposed first."""
 
@@ -25,5 +27,5 @@ def known_agents() -> tuple[str, ...]:
 
 @cache
 def named_agents() -> tuple[str, ...]:
-    """Those that a program can be: all but the one for any command."""
-    return tuple(name for name in known_agents() if name != PLAIN)
+    """Those that a program can be: all but the two that are for any."""
+    return tuple(name for name in known_agents() if name not in (PLAIN, ACP))

@@ -82,6 +82,19 @@ def test_sbx_makes_a_machine_once_and_enters_it(stand_ins: StandIns) -> None:
     assert stopped == ["sbx", "stop", name]
 
 
+@pytest.mark.parametrize("kind", [SbxSandbox, ContainerSandbox])
+@pytest.mark.parametrize("converses", [True, False])
+def test_input_reaches_whoever_converses_inside(
+    stand_ins: StandIns, kind: type[SbxSandbox | ContainerSandbox], converses: bool
+) -> None:
+    command = Command(("goose", "acp"), stand_ins.workspace, converses=converses)
+
+    wrapped = kind(stand_ins.site(), IMAGE).wrap(command)
+
+    assert ("--interactive" in wrapped.argv) is converses
+    assert wrapped.converses is converses
+
+
 def test_sbx_takes_the_users_git_identity_inside(stand_ins: StandIns) -> None:
     stand_ins.install("sbx")
     git = shutil.which("git")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, cast
 
-from ralph.agent_names import known_agents
+from ralph.agent_names import ACP, known_agents
 from ralph.config.kinds import (
     Choice,
     ListOf,
@@ -21,10 +22,10 @@ from ralph.config.kinds import (
     setting,
 )
 from ralph.domain.agent.definition import OLDER_OUTPUT_WORDS, TEXT, PromptWay
-from ralph.domain.agent.options import Isolation
+from ralph.domain.agent.options import Isolation, Permissions
 
 ADAPTERS: Final = known_agents()
-_OUTPUTS: Final = (TEXT, *ADAPTERS)
+_OUTPUTS: Final = (TEXT, *(name for name in ADAPTERS if name != ACP))
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -36,7 +37,8 @@ class DefinedAgentSettings:
     command: str = setting(
         Program(filled=True),
         "",
-        "Its program, by name or path; a relative path starts at the project's root.",
+        "Its program, by name or path; a relative path starts at the project's root. With `adapter: acp` its arguments"
+        " may follow: `goose acp`.",
         required=True,
         means="runs",
     )
@@ -82,6 +84,14 @@ class DefinedAgentSettings:
         means="starts the agent as",
         says={None: "starts the agent as agent.isolation says"},
     )
+    permissions: Permissions | None = setting(
+        Nullable(Choice(*Permissions)),
+        None,
+        "With `adapter: acp`: what it gets when it asks for permission: all that it asks for, to read and search only,"
+        " or nothing. null: allow.",
+        means="permits the agent",
+        says={None: "permits the agent whatever it asks for"},
+    )
     environment: Mapping[str, str] = setting(
         Variables(),
         {},
@@ -98,10 +108,11 @@ class Definitions(Named[DefinedAgentSettings]):
 
     def read(self, value: object, at: Reading) -> Mapping[str, DefinedAgentSettings]:
         read = super().read(value, at)
-        if isinstance(value, Mapping):
-            for name in filter(read.__contains__, value):  # not what cannot be a name
-                _check(name, read[name], at.inside(name))
-        return read
+        if not isinstance(value, Mapping):
+            return read
+        for name in filter(read.__contains__, value):  # not what cannot be a name
+            _check(name, read[name], at.inside(name))
+        return {name: _with_split_command(own, at.inside(name)) for name, own in read.items()}
 
 
 def _check(name: str, definition: DefinedAgentSettings | None, at: Reading) -> None:
@@ -111,3 +122,17 @@ def _check(name: str, definition: DefinedAgentSettings | None, at: Reading) -> N
         at.wrong("is not a valid name for an agent", "use letters, digits, - _ and .")
     if definition is not None and definition.adapter and (definition.prompt or definition.output):
         at.wrong("has an adapter as well as a prompt or output", "remove them: the adapter knows both")
+    if definition is not None and definition.permissions and definition.adapter != ACP:
+        at.wrong("has permissions, but not the adapter acp", "remove them: other agents get theirs by flags")
+
+
+def _with_split_command(definition: DefinedAgentSettings | None, at: Reading) -> DefinedAgentSettings:
+    """The command of an ACP agent is the program and what makes it speak ACP; from here on the program alone."""
+    if definition is None or definition.adapter != ACP or not definition.command:
+        return cast("DefinedAgentSettings", definition)  # None: it was wrong, and that is noted
+    try:
+        program, *arguments = shlex.split(definition.command)
+    except ValueError as error:
+        at.wrong(f"has a command that cannot be split: {str(error).lower()}", "close the quote, or escape it")
+        return definition
+    return replace(definition, command=program, flags=(*map(shlex.quote, arguments), *definition.flags))

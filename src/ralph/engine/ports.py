@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ralph.domain.agent.events import AgentEvent, Usage
 from ralph.domain.loop.assignment import Assignment, Offer
@@ -30,7 +30,10 @@ Publish = Callable[[LoopEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to run. ``stdin`` is a file whose copy is standard input (None: nothing, at once EOF)."""
+    """A program to run. ``stdin`` is a file whose copy is standard input (None: nothing, at once EOF).
+
+    With ``converses`` standard input stays open instead, for what is written while it runs (``Partner``).
+    """
 
     argv: tuple[str, ...]
     cwd: Path
@@ -39,6 +42,11 @@ class Command:
     merge_stderr: bool = False  # stderr into the same stream as stdout, as a terminal would show it
     exact: bool = False  # its output is data that we read ourselves: nothing is masked
     private_output: bool = False  # no other process can open its stdout by name and speak for it
+    converses: bool = False
+
+    @property
+    def has_input(self) -> bool:
+        return self.converses or self.stdin is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,23 @@ class Running(Protocol):
 
     def finish_within(self, seconds: float | None) -> None:
         """End it if it is still there after ``seconds``, as if it had exited; None: take that back."""
+        ...
+
+
+@runtime_checkable
+class Partner(Running, Protocol):
+    """A process that may converse: while it runs, one can write to it."""
+
+    def write(self, data: bytes) -> None:
+        """To the stdin of a command that converses. Never waits, and is no error if it has gone or does not read."""
+        ...
+
+    def close_input(self) -> None:
+        """After what was written so far it reads the end of its input."""
+        ...
+
+    def before_signals(self, words: Callable[[], bytes]) -> None:
+        """Whoever ends it writes these words first, and gives it a moment to end by itself; empty: none."""
         ...
 
 
@@ -131,6 +156,24 @@ class StreamParser(Protocol):
 
     def finish(self) -> Sequence[AgentEvent]:
         """The output is over: what was held back."""
+        ...
+
+
+@runtime_checkable
+class Conversation(StreamParser, Protocol):
+    """A parser that answers: for a command that converses."""
+
+    def outgoing(self) -> bytes:
+        """What is to be said now: asked at the start, and after each ``parse``."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more will be said."""
+        ...
+
+    def cancellation(self) -> bytes:
+        """What to say before the session is ended; empty if nothing would be understood."""
         ...
 
 

@@ -26,8 +26,10 @@ from ralph.engine.ports import (
     UNLIMITED,
     AgentAdapter,
     AgentRequest,
+    Conversation,
     Exit,
     OutputMode,
+    Partner,
     ProcessRunner,
     Publish,
     Running,
@@ -230,6 +232,7 @@ class _Listener:
         on_unknown: Callable[[str], None],
     ) -> None:
         self._parser = adapter.parser(request)
+        self._conversation = self._parser if isinstance(self._parser, Conversation) else None
         self._linger = adapter.linger
         self._publish = publish
         self._purpose = request.purpose
@@ -237,6 +240,7 @@ class _Listener:
         self._watch = watch
         self._on_unknown = on_unknown
         self._running: Running | None = None
+        self._partner: Partner | None = None
         self.limit = ""  # why it was ended before its time
         self.transcript = transcript
         self.stderr_tail = Excerpt(STDERR_KEPT, Keep.TAIL)
@@ -244,9 +248,21 @@ class _Listener:
     def started(self, running: Running) -> None:
         self._running = running
         self._publish(AgentStarted(self._command_line, running.pid, self._purpose))
+        if self._conversation is not None and isinstance(running, Partner):
+            self._partner = running
+            running.before_signals(self._conversation.cancellation)
+            self._answer()
 
     def lines(self, lines: list[bytes]) -> None:
-        self._take(self._parser.parse(lines), has_long=max(map(len, lines)) > SHOWN_CHARS)
+        events = self._parser.parse(lines)
+        self._answer()
+        self._take(events, has_long=max(map(len, lines)) > SHOWN_CHARS)
+
+    def _answer(self) -> None:
+        if self._partner is not None and self._conversation is not None:
+            self._partner.write(self._conversation.outgoing())
+            if self._conversation.is_over:
+                self._partner.close_input()
 
     def stderr(self, chunk: bytes) -> None:
         self.stderr_tail.add(chunk.decode(errors="replace"))

@@ -80,7 +80,7 @@ async def examine_agent(
     agent: str, command: str, asking: Interviewer, *, needed: bool, setting: str = "agent"
 ) -> Finding:
     """``command``: the agent's program, by name or path; ``setting``: where the settings define it."""
-    facts = facts_of(agent)
+    facts = facts_of(agent, command)
     program = find_program(command, asking.cwd, asking.variable("PATH") or os.defpath)
     if program is None:
         why, advice = _why_missing(command, asking, setting)

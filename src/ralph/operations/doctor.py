@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from ralph.adapters.agents.registry import facts_of
+from ralph.adapters.agents.registry import acp_programs, facts_of
 from ralph.adapters.isolation.choice import look_at_all
 from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.agent_names import PLAIN, named_agents
+from ralph.agent_names import ACP, PLAIN, named_agents
 from ralph.config.loading import inspect
 from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
@@ -125,6 +125,9 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
     """
     configured = _configured_agents(settings)
     examined, unknown = _examinable(settings, asked)
+    others = [program for program in acp_programs() if program not in {*examined, *unknown}]
+    absent = [program for program in others if asking.which(program) is None]
+    examined |= {program: (ACP, program) for program in others if program not in absent}
 
     async def examine_one(name: str, kind: str, program: str) -> Finding:
         is_own = name in settings.agents
@@ -140,6 +143,9 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
     findings = (
         *(Finding(Area.AGENTS, name, Health.DOUBTFUL, skipped) for name in unknown),
         *await asyncio.gather(*(examine_one(name, *what) for name, what in examined.items())),
+        Finding(
+            Area.AGENTS, ACP, Health.ABSENT, f"not installed, of those that speak ACP: {', '.join(absent)}"
+        ),
     )
     if not configured and not any(map(_may_work, findings)):
         advice = (
@@ -171,7 +177,7 @@ def _configured_agents(settings: Settings) -> dict[str, tuple[str, str]]:
     for command in (settings.agent.command, *settings.agent.fallbacks):
         if command:
             kind = kind_of(settings, command)
-            name = command if command in settings.agents or kind == PLAIN else kind
+            name = command if command in settings.agents or kind in (PLAIN, ACP) else kind
             found.setdefault(name, (kind, program_of(settings, command)))
     return found
 

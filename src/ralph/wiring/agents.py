@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from ralph.adapters.agents.registry import (
+    acp_programs,
     adapter_for,
     defined_adapter,
     facts_of,
@@ -18,7 +19,7 @@ from ralph.adapters.agents.registry import (
 )
 from ralph.adapters.files import is_true
 from ralph.adapters.own_programs import OwnPrograms
-from ralph.agent_names import PLAIN, USUAL_AGENT, known_agents, named_agents
+from ralph.agent_names import ACP, PLAIN, USUAL_AGENT, known_agents, named_agents
 from ralph.config.schema import Settings
 from ralph.domain.agent.definition import TEXT, AgentDefinition, PromptWay, speaker_of
 from ralph.domain.agent.facts import AgentNeeds, needs_of_all
@@ -111,7 +112,9 @@ def named_adapter(
     definition = definition_of(settings, command)
     if definition is not None:
         return defined_adapter(definition, flags=flags, as_root=as_root, options=options)
-    name = adapter or infer(command)
+    if command == ACP:
+        raise _no_program()
+    name = adapter or infer(command, flags)
     return adapter_for(name, command=command, flags=flags, as_root=as_root, options=options)
 
 
@@ -129,6 +132,7 @@ def definition_of(settings: Settings, command: str) -> AgentDefinition | None:
         speaks=speaker_of(given.output or TEXT),
         model=given.model,
         isolation=given.isolation,
+        permissions=given.permissions,
         environment=given.environment,
     )
 
@@ -145,7 +149,8 @@ def kind_of(settings: Settings, command: str) -> str:
     if definition is not None:
         return definition.adapter or PLAIN
     is_first = command == settings.agent.command
-    return (settings.agent.adapter if is_first else None) or infer(command)
+    flags = settings.agent.flags if is_first else ()
+    return (settings.agent.adapter if is_first else None) or infer(command, flags)
 
 
 def versions_of(
@@ -204,11 +209,21 @@ def _unavailable(settings: Settings, name: str, program: str, workspace: Path) -
         return AgentUnavailable(message, hint="set agent.command to the program in it")
     if os.sep in program and is_true(file.is_file):
         return AgentUnavailable(f"agent {program} is not executable", hint=f"chmod +x {shlex.quote(program)}")
-    if " " in program:
+    if name in acp_programs():
+        hint = f"install it ({facts_of(ACP, name).install}), or set agent.command to its path"
+    elif program.partition(" ")[0] in acp_programs():
+        hint = f"name the program alone: `--agent {program.partition(' ')[0]}` speaks ACP with it"
+    elif " " in program:
         hint = "agent.command is the program alone; put its arguments in agent.flags"
     elif name == PLAIN or name not in known_agents():
-        names = ", ".join((*named_agents(), *settings.agents))
+        names = ", ".join((*named_agents(), *settings.agents, *acp_programs()))
         hint = f"install it, set agent.command to its path, or use an agent that is known: {names}"
     else:
         hint = f"install it ({facts_of(name).install}), or set agent.command to its path"
     return AgentUnavailable(f"agent not found: {program}", hint=hint)
+
+
+def _no_program() -> AgentUnavailable:
+    example = '"agents": {"mine": {"adapter": "acp", "command": "goose acp"}}'
+    hint = f"name the program: one of {', '.join(acp_programs())}, or any other by a definition: {example}"
+    return AgentUnavailable("acp is a protocol, not a program", hint=hint)

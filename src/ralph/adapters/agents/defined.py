@@ -68,6 +68,7 @@ class DefinedAdapter:
                 options,
                 model=options.model or definition.model,
                 isolation=definition.isolation or options.isolation,
+                permissions=definition.permissions or options.permissions,
             ),
         )
 

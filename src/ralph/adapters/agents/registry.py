@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from ralph.agent_names import PLAIN, known_agents
+from ralph.agent_names import ACP, PLAIN, known_agents
 from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
 from ralph.errors import ConfigError
 
@@ -37,15 +37,32 @@ def _adapter_class(name: str) -> _MakesAdapter:
     return cast("_MakesAdapter", module.ADAPTER)
 
 
-def facts_of(name: str) -> AgentFacts:
+def facts_of(name: str, command: str = "") -> AgentFacts:
+    """``command``: the program, where one adapter is for many."""
+    if name == ACP and command:
+        from ralph.adapters.agents.acp.agent import facts_about
+
+        return facts_about(command)
     return _adapter_class(name).facts
 
 
-def infer(command: str) -> str:
-    """The agent that a command starts, by its file name: ``/usr/bin/claude`` and ``claude.cmd`` are claude."""
+def infer(command: str, flags: Sequence[str] = ()) -> str:
+    """The agent that a command starts, by its file name: ``/usr/bin/claude`` and ``claude.cmd`` are claude.
+
+    A program that is known to speak ACP is asked to, unless ``flags`` say how else it is to be started.
+    """
     file_name = re.split(r"[/\\]", command.strip())[-1].lower()
     stem = _LAUNCHER_SUFFIX.sub("", file_name)
-    return stem if stem in known_agents() else PLAIN
+    if stem in known_agents():
+        return stem
+    return ACP if not flags and stem in acp_programs() else PLAIN
+
+
+def acp_programs() -> tuple[str, ...]:
+    """Those that are known to speak ACP and have no adapter of their own."""
+    from ralph.adapters.agents.acp.known import known_programs
+
+    return tuple(name for name in known_programs() if name not in known_agents())
 
 
 def split_flags(entries: Iterable[str], *, key: str = "agent.flags") -> tuple[str, ...]:
@@ -91,6 +108,8 @@ def defined_adapter(
 def _require_options(name: str, facts: AgentFacts, options: SessionOptions) -> None:
     for option in options.wanted:
         if option not in facts.options:
-            able = ", ".join(other for other in known_agents() if option in facts_of(other).options)
+            able = ", ".join(
+                other for other in known_agents() if other != ACP and option in facts_of(other).options
+            )
             message = f"agent.{option}: {name} does not support it"
             raise ConfigError(message, hint=f"remove it, or use an agent that does: {able}")

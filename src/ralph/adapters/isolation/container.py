@@ -99,7 +99,7 @@ class ContainerSandbox:
         inside |= {"RALPH_SANDBOX": self.kind.value, "IS_SANDBOX": "1"}
         environment = carry(inside)
         variables = [f"--env={name}" for name in sorted({*environment, "RALPH_RUN_ID", "RALPH_SPAWN_ID"})]
-        stdin = ("--interactive",) if command.stdin is not None else ()
+        stdin = ("--interactive",) if command.has_input else ()
         cwd = f"--workdir={real_path(command.cwd)}"
         entered = argv_inside(self._site, command, inside)
         argv = (self._program, "exec", *stdin, cwd, *variables, self.name, *entered)

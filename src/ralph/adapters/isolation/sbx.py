@@ -104,7 +104,7 @@ class SbxSandbox:
         environment = carry(inside)
         passed = sorted({*environment, "RALPH_RUN_ID", "RALPH_SPAWN_ID"})
         variables = [argument for name in passed for argument in ("--env", name)]
-        stdin = ("--interactive",) if command.stdin is not None else ()
+        stdin = ("--interactive",) if command.has_input else ()
         where = ("--workdir", str(real_path(command.cwd)))
         entered = argv_inside(self._site, command, inside)
         argv = (self._program, "exec", *stdin, *where, *variables, self.name, *entered)

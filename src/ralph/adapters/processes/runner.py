@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph.adapters.processes import adoption, descendants
+from ralph.adapters.processes.conversation_input import ConversationInput
 from ralph.adapters.processes.descendants import Exempt
 from ralph.adapters.processes.environment import clean_environment
 from ralph.adapters.processes.keeper import Keeper
@@ -31,6 +32,8 @@ _REAP_EVERY = 5.0
 _KEEPER_SECONDS = 2.0
 _TAKE_OVER_SECONDS = 0.005
 LOOK_AGAIN = 0.05
+_WORDS_SECONDS = 3.0
+"""How long a process that was told to end may take before the first signal."""
 _NO_LIMITS = Timeouts()
 
 
@@ -193,6 +196,8 @@ class _Living:
         self._waiter: asyncio.Future[None] | None = None
         self._pidfd: int | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._input = ConversationInput(started.stdin) if started.stdin is not None else None
+        self._last_words: Callable[[], bytes] | None = None
         ends = zip((started.stdout, started.stderr), sinks, strict=True)
         self._streams = [_Stream(end, sink) for end, sink in ends if end is not None]
         for stream in self._streams:
@@ -209,6 +214,17 @@ class _Living:
         self._cancel("finish")
         if seconds is not None and not self._has_exited:
             self._later("finish", seconds, self.end, Ending.EXITED, self._ladder)
+
+    def write(self, data: bytes) -> None:
+        if self._input is not None:
+            self._input.write(data)
+
+    def close_input(self) -> None:
+        if self._input is not None:
+            self._input.finish()
+
+    def before_signals(self, words: Callable[[], bytes]) -> None:
+        self._last_words = words
 
     # --- what the runner does ---
 
@@ -240,7 +256,10 @@ class _Living:
             self.ending = ending
         if not self._is_climbing or ladder is QUICK:
             self._is_climbing = True
-            self._climb(ladder.steps, 0)
+            if ladder is not QUICK and self._say_last_words():
+                self._later("ladder", _WORDS_SECONDS, self._climb, ladder.steps, 0)
+            else:
+                self._climb(ladder.steps, 0)
 
     def kill_now(self) -> None:
         """Kill the tree at once, without the event loop."""
@@ -251,6 +270,8 @@ class _Living:
         if stopping is not None:
             stopping.remove_done_callback(self._stop_requested)
         self._stop_watching()
+        if self._input is not None:
+            self._input.close()
         for stream in tuple(self._streams):
             self._close(stream)
         if (keeper := self._child.keeper) is not None:
@@ -401,6 +422,13 @@ class _Living:
             self._waiter.set_result(None)
 
     # --- making it end ---
+
+    def _say_last_words(self) -> bool:
+        words = self._last_words() if self._last_words is not None else b""
+        if not words or self._input is None or not self._input.is_open:
+            return False
+        self._input.write(words)
+        return self._input.is_open
 
     def _climb(self, steps: tuple[tuple[signal.Signals, float], ...], position: int) -> None:
         if position == len(steps):

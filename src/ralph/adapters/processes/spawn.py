@@ -54,12 +54,14 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """``stdout`` and ``stderr`` are the ends we read from, not blocking; ``stderr`` is None when merged."""
+    """``stdout`` and ``stderr`` are the ends we read from, not blocking; ``stderr`` is None when merged. ``stdin`` is
+    the end we write to, if it converses."""
 
     spawn: Spawn
     child: Child
     stdout: int
     stderr: int | None
+    stdin: int | None = None
 
 
 class CannotStart(Exception):
@@ -85,7 +87,9 @@ async def start(
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         try:
             program = _find_program(command.argv[0], environment, find)
-            stdin = _open_stdin(command, theirs)
+            writing, stdin = (
+                _socket(ours, theirs) if command.converses else (None, _open_stdin(command, theirs))
+            )
             stdout, stdout_end = (_socket if command.private_output else _pipe)(ours, theirs)
             stderr, stderr_end = (None, stdout_end) if command.merge_stderr else _pipe(ours, theirs)
             spawn_id = adoption.next_spawn_id(run_id)
@@ -100,7 +104,7 @@ async def start(
         except (OSError, ValueError) as error:
             raise CannotStart(_why_not(command, error)) from error
         ours.pop_all()
-    return Started(spawn, child, stdout, stderr)
+    return Started(spawn, child, stdout, stderr, writing)
 
 
 def _start_directly(birth: Birth, spawn_id: str) -> tuple[Spawn, Child]:
@@ -194,12 +198,13 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
 
 
 def _socket(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
-    """Unlike a pipe it cannot be opened as /proc/<pid>/fd/1, where a tool of an agent could write what the agent says."""
-    reading, writing = (end.detach() for end in socket.socketpair())
-    ours.callback(os.close, reading)
-    theirs.callback(os.close, writing)
-    os.set_blocking(reading, False)
-    return reading, writing
+    """Unlike a pipe it cannot be opened as /proc/<pid>/fd/1, where a tool of an agent could write what the agent says;
+    nor as fd/0, where it could answer for us."""
+    mine, other = (end.detach() for end in socket.socketpair())
+    ours.callback(os.close, mine)
+    theirs.callback(os.close, other)
+    os.set_blocking(mine, False)
+    return mine, other
 
 
 def _why_not(command: Command, error: OSError | ValueError) -> str:

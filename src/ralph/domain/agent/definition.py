@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from ralph.domain.agent.options import Isolation
+from ralph.domain.agent.options import Isolation, Permissions
 
 TEXT: Final = "text"
 OLDER_OUTPUT_WORDS: Final = (
@@ -42,4 +42,5 @@ class AgentDefinition:
     speaks: str = ""
     model: str = ""
     isolation: Isolation | None = None  # None: as for the others
+    permissions: Permissions | None = None  # None: whatever it asks for
     environment: Mapping[str, str] = field(default_factory=dict)

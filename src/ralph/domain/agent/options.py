@@ -26,14 +26,26 @@ class Isolation(StrEnum):
     CLEAN = "clean"  #: no MCP servers, plugins and memory files of the user's, as far as its program can
 
 
+class Permissions(StrEnum):
+    """What an agent that asks ralph for permission is allowed (ACP)."""
+
+    ALLOW = "allow"  #: whatever it asks for
+    READS = "reads"  #: to read, search and think
+    NONE = "none"  #: nothing
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """Empty, None and False leave it to the agent. What ``isolation`` a program cannot keep is said, not refused."""
+    """Empty, None and False leave it to the agent. What ``isolation`` a program cannot keep is said, not refused.
+
+    ``permissions`` matter to agents that ask ralph for them.
+    """
 
     model: str = ""
     max_turns: int | None = None
     continue_session: bool = False
     isolation: Isolation = Isolation.USUAL
+    permissions: Permissions = Permissions.ALLOW
 
     @property
     def wanted(self) -> tuple[Option, ...]:

@@ -185,7 +185,7 @@ def preview_run(launch: Launch) -> Preview:
         completion=f"<{profile.tag}>{composition.completion}</{profile.tag}>",
         agent=launch.agent,
         command=redact_argv(start.argv),
-        gets_prompt_on_stdin=start.stdin is not None,
+        gets_prompt_on_stdin=start.has_input,
         notes=(*launch.agents.first.notes, *composition.notes()),
         guardrails=[(guardrail.command, str(guardrail.placement)) for guardrail in launch.guardrails],
         warnings=list(launch.warnings()),

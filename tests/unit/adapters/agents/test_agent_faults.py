@@ -8,7 +8,7 @@ import pytest
 
 from ralph.adapters.agents.faults import BUDGET, FULL, TIME, TURNS
 from ralph.adapters.agents.registry import adapter_for, facts_of
-from ralph.agent_names import PLAIN, known_agents, named_agents
+from ralph.agent_names import ACP, PLAIN, known_agents, named_agents
 from ralph.domain.agent.events import AgentEvent, ErrorReported, LimitReported, TurnEnded
 from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
@@ -45,8 +45,15 @@ def test_a_session_stopped_by_the_user_is_no_fault(agent: str) -> None:
     assert classify(agent, -2, ending=Ending.STOPPED, stderr="error: interrupted") is None
 
 
-@pytest.mark.parametrize("agent", known_agents())
-@pytest.mark.parametrize("ending", [Ending.IDLE, Ending.TIMED_OUT])
+@pytest.mark.parametrize(
+    ("agent", "ending"),
+    [
+        (agent, ending)
+        for agent in known_agents()
+        for ending in (Ending.IDLE, Ending.TIMED_OUT)
+        if (agent, ending) != (ACP, Ending.IDLE)  # there, silence is a fault: see test_acp_faults
+    ],
+)
 def test_a_session_that_we_ended_is_judged_by_what_it_did(agent: str, ending: Ending) -> None:
     assert classify(agent, -15, ending=ending, is_empty=False) is None
     assert classify(agent, -15, ending=ending, is_empty=True) is None

@@ -26,13 +26,20 @@ from ralph.errors import ConfigError
         ("/opt/bin/opencode", "opencode"),
         ("qwen.cmd", "qwen"),
         ("copilot", "copilot"),
-        ("goose", "plain"),
+        ("goose", "acp"),
+        ("/opt/bin/cursor-agent", "acp"),
+        ("acp", "acp"),
         ("plain", "plain"),
         ("", "plain"),
     ],
 )
 def test_the_agent_is_inferred_from_the_file_name_of_the_command(command: str, agent: str) -> None:
     assert infer(command) == agent
+
+
+def test_a_program_that_speaks_acp_stays_any_command_if_flags_say_how_to_start_it() -> None:
+    assert infer("goose", ("run", "-i", "-")) == "plain"
+    assert infer("claude", ("-p",)) == "claude"
 
 
 @pytest.mark.parametrize("name", known_agents())
@@ -47,7 +54,9 @@ def test_an_unknown_agent_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="unknown agent 'cloude'") as caught:
         adapter_for("cloude", command="cloude", flags=[], as_root=False)
 
-    assert caught.value.hint == "known agents: amp, claude, codex, copilot, gemini, opencode, plain, qwen"
+    assert (
+        caught.value.hint == "known agents: acp, amp, claude, codex, copilot, gemini, opencode, plain, qwen"
+    )
 
 
 def test_only_the_module_of_the_chosen_agent_is_imported() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ralph.adapters.agents.registry import adapter_for
-from ralph.agent_names import named_agents
+from ralph.agent_names import ACP, named_agents
 from ralph.domain.agent.events import (
     AgentEvent,
     ErrorReported,
@@ -126,7 +126,7 @@ def test_every_expectation_has_its_recording() -> None:
     }
 
     assert expectations == {str(case) for case in CASES}
-    assert {case.parts[0] for case in CASES} == set(named_agents())
+    assert {case.parts[0] for case in CASES} == {*named_agents(), ACP}
 
 
 def regenerate() -> None:

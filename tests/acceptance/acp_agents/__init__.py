@@ -1,0 +1,1 @@
+"""ACP agents for tests: one made with the protocol's own SDK, and one that keeps to nothing."""
