@@ -73,6 +73,22 @@ class Attempt:
         files = tuple((file.path, file.back_before > 0) for file in self.named)
         return facts, files, tuple(failure.print for failure in self.failures)
 
+    @property
+    def first(self) -> int:
+        return self.since or self.iteration
+
+    def has_news(self, *, is_told: bool) -> bool:
+        """Whether it says more than a prompt that has its output."""
+        if self.files is not None or self.times > 1 or self.rejected:
+            return True
+        return not is_told and bool(self.failures or self.ending or self.passed or self.claimed)
+
+    def following(self, earlier: Attempt) -> Attempt:
+        """This attempt and those that were just like it, as one."""
+        before = {file.path: file.before for file in earlier.named}
+        named = tuple(replace(file, before=before[file.path]) for file in self.named)
+        return replace(self, named=named, times=self.times + earlier.times, since=earlier.first)
+
     def line(self, seen: dict[tuple[str, str], int], *, is_told: bool = False) -> str:
         """``seen``: failures that a line above tells, and which. ``is_told``: the prompt has this one's output."""
         facts = [*self._changes(), self.ending, "claimed to be done" if self.claimed else ""]
@@ -123,17 +139,21 @@ class Ledger:
         others = []
         for earlier in self.attempts:
             if earlier.print == attempt.print:
-                since = earlier.since or earlier.iteration
-                attempt = replace(attempt, times=attempt.times + earlier.times, since=since)
+                attempt = attempt.following(earlier)
             else:
                 others.append(earlier)
         return Ledger((attempt, *others)[:MOST_ATTEMPTS])
 
     def text(self, assignment: str, *, is_told: bool = False) -> str:
-        """For a session with this assignment; empty for its first one. ``is_told``: the prompt has what the newest left."""
+        """For a session with this assignment; empty for its first one, and if nothing is known that its prompt does not say.
+
+        ``is_told``: it has what the checks said about the newest.
+        """
         about, role = subject_of(assignment)
         known = [attempt for attempt in self.attempts if attempt.about == about]
         if all(attempt.role != role for attempt in known):
+            return ""
+        if len(known) == 1 and not known[0].has_news(is_told=is_told):
             return ""
         lines, seen = [HEADING], dict[tuple[str, str], int]()
         for place, attempt in enumerate(known):
@@ -143,15 +163,18 @@ class Ledger:
         return "\n".join(lines)
 
     def _compared(self, file: ChangedFile, about: str) -> ChangedFile:
-        """With the newest iteration before which the file was as it is now."""
-        known = ""
+        """With what was in it before, if an earlier session left that, and the newest one before which it was as it is now."""
+        left, back = "", 0
         for attempt in reversed(self.attempts):
-            for one in attempt.named if attempt.about == about else ():
-                if one.path == file.path:
-                    before, known = one.before or known, one.after
-                    if file.after and before == file.after:
-                        file = replace(file, back_before=attempt.iteration)
-        return file
+            one = next(
+                (one for one in attempt.named if one.path == file.path and attempt.about == about), None
+            )
+            if one is not None:
+                left = one.after
+                back = attempt.first if file.after and one.before == file.after else back
+            elif attempt.files is None or attempt.files > len(attempt.named):
+                left = ""  # that session may have changed it, too
+        return replace(file, before=file.before or left, back_before=back)
 
 
 def subject_of(assignment: str) -> tuple[str, str]:
