@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ralph.domain.loop.ledger import HEADING
+
 from .conftest import Project, copy_of, make_once
 
 LINT = "printf 'src/a.py:3:80: E501 line too long\\nFound 1 error.\\n'; false"
@@ -102,6 +104,15 @@ def test_a_project_below_the_top_of_its_repository(history: Project) -> None:
         (inner / "AGENTS.md").write_text("# Inner\n")
         apply(history, patch, cwd=place)
         assert PITFALL in (inner / "AGENTS.md").read_text()
+
+
+def test_the_page_shows_what_it_prints(history: Project) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "lessons.md").read_text()
+    shown = page.split("$ ralph lessons\n")[1].split("```")[0].splitlines()
+    (history.root / "AGENTS.md").write_text("# Project\n")
+    printed = history.ralph("lessons", check=0).stdout.splitlines()
+    assert shown[:-1] == printed[:-1], "all but the lesson itself"
+    assert HEADING in page
 
 
 def test_json_says_where(history: Project) -> None:
