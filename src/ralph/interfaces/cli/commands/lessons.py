@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ralph.domain.text.figures import plural
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.options import PATH, json_option, print_json, project_dir_option
 
 HELP = """Propose what AGENTS.md could say about failures that came back: the same check with the same first line, in at least 3
@@ -63,7 +64,7 @@ def command(file: Path | None, as_json: bool, project_dir: Path | None) -> None:
         sys.stdout.buffer.write(proposal.patch.encode(errors="surrogateescape"))
     for lesson in proposal.lessons:
         places = ", ".join(f"{run} ({_numbers(lesson.places, run)})" for run in lesson.runs)
-        print(f"{lesson.check}: run {places}", file=sys.stderr)
+        print(f"{clean_line(lesson.check)}: run {places}", file=sys.stderr)
     print("Nothing was changed. To take it: `ralph lessons | git apply`", file=sys.stderr)
 
 
