@@ -902,6 +902,7 @@ def ralph_domain_loop_feedback():
 
         text: str
         placement: Placement = Placement.APPEND
+        is_history: bool = False  # of earlier sessions; it does not say why the last one was not accepted
 
     def remark_on(report: AgentReport) -> Feedback | None:
         """What the next session learns about how the last one ended."""
@@ -2160,7 +2161,8 @@ Original task:
             if iteration == 1:
                 return compose(assignment.objective, feedback)
             promise, task = assignment.promise or self.promise, assignment.objective
-            why = NOT_ACCEPTED if feedback else NO_PROMISE  # a denied promise was given
+            is_denied = any(not item.is_history for item in feedback)  # a denied promise was given
+            why = NOT_ACCEPTED if is_denied else NO_PROMISE
             base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum, why=why)
             return compose(base, feedback)
 

@@ -395,6 +395,13 @@ class Settings:
     include_iteration_count_in_prompt: bool = setting(
         YesNo(), False, "Start every prompt with `Iteration X of Y, Z remaining.`", untrusted=ALWAYS
     )
+    ledger: bool = setting(
+        YesNo(),
+        True,
+        "Tell every session but the first, in at most 2 kB, what the ones before it changed and which checks failed: see"
+        " docs/lessons.md.",
+        untrusted=ALWAYS,
+    )
     agent: AgentSettings = setting(Table(AgentSettings), AgentSettings(), "The program that does the work.")
     agents: Mapping[str, DefinedAgentSettings] = setting(Definitions(), {}, "Your own agents, by name.")
     guardrails: tuple[GuardrailSettings, ...] = setting(

@@ -190,6 +190,8 @@ async def _judge(
         remarks=tuple(remark for remark in remarks if remark is not None),
         fingerprint=snapshot.fingerprint,
         commit=snapshot.commit,
+        # A session that is judged once more was over when the snapshot before was taken.
+        change=snapshot.change if state.unjudged is None else None,
     )
     changed = bool(state.fingerprint) and snapshot.fingerprint != state.fingerprint
     if was_denied_everything(report, claimed=evidence.claimed, changed=changed):

@@ -85,11 +85,16 @@ async def run_loop(parts: LoopParts) -> RunResult:
 
 
 async def _with_snapshot(parts: LoopParts) -> LoopState:
-    """With the workspace as it is before the first session: what the run changes is told by that."""
+    """With the workspace as it is before the first session: what the run changes is told by that.
+
+    A later process looks as well: what has changed since the last one ended is not its first session's doing.
+    """
     state = parts.state
-    if state.fingerprint or parts.workspace is None:
+    if parts.workspace is None:
         return state
     found = await parts.workspace.snapshot()
+    if state.fingerprint:
+        return state
     return replace(state, fingerprint=found.fingerprint, commit=found.commit)
 
 

@@ -15,6 +15,7 @@ from ralph.domain.loop.decision import Decision
 from ralph.domain.loop.events import LoopEvent
 from ralph.domain.loop.evidence import CheckResult, Evidence
 from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_change import SessionChange
 from ralph.domain.loop.session_report import AgentReport, Ending, Exhausted, Fault, Spend
 from ralph.domain.loop.state import LoopState
 
@@ -364,6 +365,7 @@ class Snapshot:
 
     fingerprint: str = ""
     commit: str = ""
+    change: SessionChange | None = None  # since the snapshot before; None: unknown
 
 
 class Workspace(Protocol):

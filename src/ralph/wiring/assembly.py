@@ -22,7 +22,7 @@ from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts, no_loss, not_known
 from ralph.engine.ports import Adviser, Control, ProcessRunner, Publish
-from ralph.engine.prompts.advisers import InterruptionAdviser, SteeringAdviser, StuckAdviser
+from ralph.engine.prompts.advisers import InterruptionAdviser, LedgerAdviser, SteeringAdviser, StuckAdviser
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
 from ralph.wiring.announcement import proof_policy
@@ -189,6 +189,8 @@ async def parts_of(kit: Kit) -> AsyncIterator[LoopParts]:
             SteeringAdviser(record.controls, kit.clock, kit.publish),
             StuckAdviser(budget),
         ]
+        if launch.settings.ledger:
+            advisers.append(LedgerAdviser())
         if launch.notes_given is not None:
             advisers.append(SteeringAdviser(launch.notes_given, kit.clock, kit.publish))
         if record.was_cut and not launch.is_continued:

@@ -32,6 +32,7 @@ FREE = [
     "outputTruncateChars",
     "streamAgentOutput",
     "includeIterationCountInPrompt",
+    "ledger",
     "truncation",
     "workspace.timeout",
     "output",

@@ -44,6 +44,11 @@ Manifest = Mapping[str, str]
 """A signature of each ignored file, by its path."""
 
 
+def is_compiled(path: str) -> bool:
+    """What running the work leaves behind; nobody calls that a change."""
+    return path.endswith(COMPILED_ENDINGS) or not COMPILED.isdisjoint(path.split("/"))
+
+
 def is_program(folder: Path) -> bool:
     """Installed, not written, because something asks for it. A name alone proves nothing: work could be hidden there."""
     signs = (folder / "pyvenv.cfg", *(folder.parent / name for name in ASKED_FOR_BY.get(folder.name, ())))
@@ -111,7 +116,7 @@ def _walk(top: Path, ignored: Iterable[str]) -> Iterator[tuple[str, bool]]:
         bare = path.rstrip("/")
         if not path:
             waiting.pop()
-        elif not COMPILED.isdisjoint(bare.split("/")) or bare.endswith(COMPILED_ENDINGS):
+        elif is_compiled(bare):
             continue
         elif not path.endswith("/"):
             yield bare, is_true((top / bare).is_dir) and is_program(top / bare)  # a link to one

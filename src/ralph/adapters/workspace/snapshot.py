@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
 from ralph.adapters.git_folders import git_folders
-from ralph.adapters.workspace.ignored_files import COMPILED, COMPILED_ENDINGS
+from ralph.adapters.workspace.ignored_files import is_compiled
 from ralph.adapters.workspace.sealed_files import remove
+from ralph.adapters.workspace.session_changes import change_between
 from ralph.adapters.workspace.tree_status import TreeStatus, read_status
 from ralph.domain.loop.tree_change import TreeChange
 from ralph.engine.ports import ProcessRunner, Snapshot
@@ -53,14 +54,17 @@ class GitWorkspace:
         self._is_linked = (top / ".git").is_file()  # to the repository that has its commits
         self._beginning = beginning
         self._is_noted = False
+        self._last: TreeStatus | None = None
 
     async def snapshot(self) -> Snapshot:
         """Empty if git cannot tell: then nothing counts as a lack of progress."""
         status = await read_status(self._git, self._top)
+        last, self._last = self._last, status
         if status is None:
             return Snapshot()
         self._note(status)
-        return Snapshot(status.fingerprint, status.commit)
+        change = await change_between(self._git, self._top, last, status) if last is not None else None
+        return Snapshot(status.fingerprint, status.commit, change)
 
     async def take_up(self) -> None:
         """What differs from how the run left it is the user's: undoing the run must not undo that."""
@@ -87,7 +91,7 @@ class GitWorkspace:
         touched = {
             path
             for path, digest in now.uncommitted.items()
-            if before.get(path) != digest and not (path in now.new and _is_compiled(path))
+            if before.get(path) != digest and not (path in now.new and is_compiled(path))
         }
         committed = await self._committed(commit, now.commit)
         # What was uncommitted, and is now neither that nor part of a commit, was undone.
@@ -173,8 +177,3 @@ class GitWorkspace:
         if begin in ("", end):
             return True
         return (await self._git.run("merge-base", "--is-ancestor", begin, end)).ok
-
-
-def _is_compiled(path: str) -> bool:
-    """What running the work leaves behind; nobody calls that a change."""
-    return path.endswith(COMPILED_ENDINGS) or not COMPILED.isdisjoint(PurePosixPath(path).parts)

@@ -19,13 +19,15 @@ _NOT_STAGED = (b".M", b".D", b".T")
 @dataclass(frozen=True, slots=True)
 class TreeStatus:
     """``uncommitted``: the digest of each file that differs from the commit, by its path from the top; ``new``: those
-    that git does not know; ``staged``: those that differ in the index."""
+    that git does not know; ``staged``: those that differ in the index; ``heads``: what the commit has instead, by git's name
+    for it."""
 
     fingerprint: str
     commit: str
     uncommitted: Mapping[str, str]
     new: frozenset[str]
     staged: frozenset[str]
+    heads: Mapping[str, str]
 
 
 async def read_status(git: Git, top: Path) -> TreeStatus | None:
@@ -35,24 +37,35 @@ async def read_status(git: Git, top: Path) -> TreeStatus | None:
     if not ran.ok:
         return None
     whole = blake2b(digest_size=16)
-    commit, found, new, staged = "", {}, set(), set()
+    commit, found, new, staged, heads = "", {}, set(), set(), {}
     for entry in ran.output.split(b"\0"):
         whole.update(entry + b"\0")
         if entry.startswith(HEAD):
             commit = entry.removeprefix(HEAD).decode(errors="replace")
         elif path := _path(entry):
-            content = _look(top / path, top)
+            content = look(top / path, top)
             whole.update(content)
-            found[path] = blake2b(entry[:2] + content, digest_size=16).hexdigest()
+            found[path] = _digest(entry[:2], content)
+            if entry.startswith(b"1 "):
+                heads[path] = entry.split(b" ", 7)[6].decode(errors="replace")
             if entry.startswith(b"? "):
                 new.add(path)
             elif entry[2:4] not in _NOT_STAGED:
                 staged.add(path)
     commit = "" if commit == "(initial)" else commit
-    return TreeStatus(whole.hexdigest(), commit, found, frozenset(new), frozenset(staged))
+    return TreeStatus(whole.hexdigest(), commit, found, frozenset(new), frozenset(staged), heads)
 
 
-def _look(file: Path, top: Path) -> bytes:
+def digests_of(content: bytes) -> frozenset[str]:
+    """Of a file with this content: whether git knows it or not is part of its digest."""
+    return frozenset(_digest(kind, content) for kind in (b"1 ", b"? "))
+
+
+def _digest(kind: bytes, content: bytes) -> str:
+    return blake2b(kind + content, digest_size=16).hexdigest()
+
+
+def look(file: Path, top: Path) -> bytes:
     """The status names a changed file, but not whether it has changed once more."""
     content = beneath.read_whole(file, READ_BYTES, top)
     if content is not None:  # the same words written again are no progress

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.session_change import SessionChange
 from ralph.domain.loop.session_report import AgentReport, Hindrance, Spend, most_lasting
 from ralph.domain.tasks.completion import VerificationMethod
 
@@ -52,6 +53,7 @@ class CheckResult:
     concern: str = ""  # what the user should know even if it passed
     contains: int = 0  # checks that passed as parts of it, each with a result of its own
     hindrance: Hindrance | None = None  # it errored because whoever should judge could not
+    sent_back: str = ""  # what a review, itself in order, found wrong with the work of another session
 
     @property
     def words(self) -> str:
@@ -77,6 +79,7 @@ class Evidence:
     remarks: tuple[Feedback, ...] = ()  # for the next prompt, besides what the checks say
     fingerprint: str = ""  # of the workspace after the session; empty: unknown
     commit: str = ""  # the one that was checked
+    change: SessionChange | None = None  # what the session made of the workspace; None: unknown
 
     @property
     def proven(self) -> bool:
@@ -106,7 +109,7 @@ class Evidence:
         the work anyway."""
         if (own := self.report.hindrance) is not None:
             return own
-        return most_lasting([one.hindrance for one in self._failed])
+        return most_lasting([one.hindrance for one in self.failed])
 
     @property
     def feedback(self) -> tuple[Feedback, ...]:
@@ -125,25 +128,31 @@ class Evidence:
 
         Other figures count: two failed tests instead of five are progress.
         """
-        return tuple(map(_digest, self._failed))
+        return tuple(map(_digest, self.failed))
 
     @property
     def failing(self) -> tuple[str, ...]:
         """The checks that failed; a skipped one says nothing."""
-        return tuple(result.words for result in self._failed)
+        return tuple(result.words for result in self.failed)
 
     @property
-    def _failed(self) -> list[CheckResult]:
+    def failed(self) -> list[CheckResult]:
+        """Those that deny the work."""
         return [each for each in self.results if not each.holds and each.verdict is not Verdict.SKIPPED]
 
 
 def _digest(result: CheckResult) -> str:
     message = result.feedback.text if result.feedback is not None else ""
-    lasting = [_PASSING.sub(_lasting, text) for text in (result.reason, message, *result.last_lines)]
+    lasting = map(without_passing, (result.reason, message, *result.last_lines))
     said = "\n".join((result.name, str(result.exit_code), *lasting))
     from hashlib import sha256  # loads OpenSSL, which few runs need before a check fails
 
     return sha256(said.encode(errors="replace")).hexdigest()[:16]
+
+
+def without_passing(text: str) -> str:
+    """Without what differs each time: durations, times, addresses in memory."""
+    return _PASSING.sub(_lasting, text)
 
 
 def _lasting(found: re.Match[str]) -> str:

@@ -24,6 +24,7 @@ class Feedback:
 
     text: str
     placement: Placement = Placement.APPEND
+    is_history: bool = False  # of earlier sessions; it does not say why the last one was not accepted
 
 
 def remark_on(report: AgentReport) -> Feedback | None:

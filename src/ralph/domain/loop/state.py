@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from ralph.domain.loop.decision import Accept, Continue, Decision, Outcome, Retry, Stop, Troubles
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.feedback import Feedback
+from ralph.domain.loop.ledger import Ledger, attempt_of
 from ralph.domain.loop.session_report import Obstacle, Spend
 from ralph.domain.loop.unjudged import UnjudgedSession
 
@@ -33,6 +34,7 @@ class LoopState:
     seconds: float = 0.0  # of the run so far, in all its processes
     denied: int = 0  # claims that the checks denied
     unjudged: UnjudgedSession | None = None  # judged by the next iteration, which has no session of its own
+    ledger: Ledger = Ledger()  # what earlier sessions did
 
     def timed(self, seconds: float) -> LoopState:
         return replace(self, seconds=seconds)
@@ -96,6 +98,7 @@ class LoopState:
             unchanged=self.unchanged + 1 if unchanged and not isinstance(decision, Accept) else 0,
             repeated=self.repeated + 1 if repeated else 0,
             green=self.green + 1 if evidence.is_unclaimed and isinstance(decision, Continue) else 0,
+            ledger=self.ledger.noted(attempt_of(self.iteration + 1, self.assignment, evidence, decision)),
         )
 
     def resumed(self, uncounted: Spend, *, seconds: float, was_cut: bool = False) -> LoopState:

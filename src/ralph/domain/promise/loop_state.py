@@ -129,7 +129,8 @@ class ContinuationStyle:
         if iteration == 1:
             return compose(assignment.objective, feedback)
         promise, task = assignment.promise or self.promise, assignment.objective
-        why = NOT_ACCEPTED if feedback else NO_PROMISE  # a denied promise was given
+        is_denied = any(not item.is_history for item in feedback)  # a denied promise was given
+        why = NOT_ACCEPTED if is_denied else NO_PROMISE
         base = continuation_prompt(task, promise=promise, iteration=iteration, maximum=maximum, why=why)
         return compose(base, feedback)
 

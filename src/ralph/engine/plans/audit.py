@@ -14,7 +14,14 @@ from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.plan.correction import Correction, Violation, correct
 from ralph.domain.plan.document import Problems, TasksDocument, read_document
 from ralph.domain.plan.prompt import NAMED, PROMISE, describe_undone, describe_untouched, in_short, name_some
-from ralph.domain.plan.story import IterationMode, ReviewRules, StoryMode, is_complete, unfinished_stories
+from ralph.domain.plan.story import (
+    IterationMode,
+    Review,
+    ReviewRules,
+    StoryMode,
+    is_complete,
+    unfinished_stories,
+)
 from ralph.domain.text.reader import Problem
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, TrustedPlan, trusted_plan_from
 from ralph.engine.plans.settlement import Settlement
@@ -302,9 +309,16 @@ class PlanAudit:
     def _save(self) -> None:
         self._store.save_trusted(self.plan.to_json())
 
+    def _sent_back(self, mode: StoryMode) -> str:
+        """What a review wants changed; empty: nothing."""
+        story = self.plan.document.by_id.get(mode.story.id)
+        if mode.mode is not IterationMode.REVIEW or story is None or story.review is not Review.CHANGES:
+            return ""
+        return story.review_feedback
+
     def _result(self, mode: StoryMode, violations: Sequence[Violation], *, progressed: bool) -> CheckResult:
         if progressed and not violations:
-            return CheckResult(self.name, Verdict.PASSED)
+            return CheckResult(self.name, Verdict.PASSED, sent_back=self._sent_back(mode))
         undone = f"undone: {in_short(violations, plan=TASKS)}"
         reason = undone if violations else f"{mode.story.id} was left as it was"
         return CheckResult(self.name, Verdict.FAILED, reason=reason)

@@ -41,6 +41,14 @@ class StuckAdviser:
         return (warning,) if warning is not None else ()
 
 
+class LedgerAdviser:
+    """Tells every session but the first of its assignment what the earlier ones did, and what became of it."""
+
+    async def advise(self, state: LoopState, assignment: Assignment) -> Sequence[Feedback]:
+        told = state.ledger.text(assignment.key, is_told=bool(state.feedback))
+        return (Feedback(told, is_history=True),) if told else ()
+
+
 class CompletionAdviser:
     """Says how to claim that the work is done where the prompt does not, and when everything passes without a claim."""
 

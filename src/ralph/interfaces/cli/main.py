@@ -33,6 +33,7 @@ COMMANDS = {
     "attach": "Show the console of a run that is under way.",
     "show": "Show each iteration of a run: prompt, checks, decision.",
     "report": "Write a run's report: one HTML page, Markdown or JSON.",
+    "lessons": "Propose what AGENTS.md could say about repeated failures.",
     "ui": "Watch and steer runs in the terminal.",
     "web": "Watch and steer runs in the browser, even from a phone.",
     "runs": "List runs, and remove the files and records of old ones.",

@@ -1,0 +1,95 @@
+"""Which files differ between two looks at a working tree: only if a commit was made does that take another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph.adapters import beneath
+from ralph.adapters.git import Git
+from ralph.adapters.workspace.ignored_files import is_compiled
+from ralph.adapters.workspace.object_ids import id_of_file
+from ralph.adapters.workspace.tree_status import TreeStatus, digests_of, look
+from ralph.domain.loop.session_change import MOST_NAMED, ChangedFile, SessionChange
+
+SHORT = 12
+"""Of an object's name, enough to tell one content of a file from another."""
+ABSENT = "0" * SHORT
+UNBORN = "0" * 40
+"""Instead of a commit, where there is none yet."""
+_RAW = 5
+"""``:100644 100644 <old> <new> M``, then the path."""
+
+
+class Blobs(NamedTuple):
+    old: str
+    new: str
+
+
+async def change_between(git: Git, top: Path, then: TreeStatus, now: TreeStatus) -> SessionChange | None:
+    """None if git cannot tell. A commit of what was there already is no change of a file."""
+    if then.fingerprint == now.fingerprint:
+        return SessionChange()
+    committed = await _committed(git, then.commit, now.commit)
+    if committed is None:
+        return None
+    paths = sorted(
+        path
+        for path in {*then.uncommitted, *now.uncommitted, *committed}
+        if not (path in now.new and is_compiled(path)) and _differs(path, top, then, now)
+    )
+    named = [_described(path, top, then, now, committed) for path in paths[:MOST_NAMED]]
+    return SessionChange(len(paths), tuple(named))
+
+
+def _differs(path: str, top: Path, then: TreeStatus, now: TreeStatus) -> bool:
+    earlier = then.uncommitted.get(path)
+    if earlier is None:
+        return True  # else it would be named by none of the three
+    return earlier != now.uncommitted.get(path) and earlier not in digests_of(look(top / path, top))
+
+
+def _described(
+    path: str, top: Path, then: TreeStatus, now: TreeStatus, committed: Mapping[str, Blobs]
+) -> ChangedFile:
+    blobs = committed.get(path)
+    if path in now.uncommitted:
+        after = _content(top / path, top, like=now.commit)
+    else:
+        after = blobs.new if blobs is not None else then.heads.get(path, ABSENT)
+    if path in then.uncommitted:
+        before = ""  # what an earlier session made of it is in that one's ``after``
+    elif blobs is not None:
+        before = blobs.old
+    else:
+        before = now.heads.get(path, ABSENT)
+    return ChangedFile(path, before[:SHORT], after[:SHORT])
+
+
+def _content(file: Path, top: Path, *, like: str) -> str:
+    """Git's name for it, unless a filter changes the file on its way into the repository."""
+    try:
+        if beneath.status(file, top) is None:
+            return ABSENT
+    except OSError:
+        return ""
+    return id_of_file(file, like or UNBORN, top)
+
+
+async def _committed(git: Git, begin: str, end: str) -> dict[str, Blobs] | None:
+    if begin == end:
+        return {}
+    if not begin or not end:
+        return None
+    ran = await git.run("diff", "--raw", "--no-abbrev", "--no-renames", "-z", begin, end, "--", *git.not_own)
+    if not ran.ok:
+        return None
+    entries = iter(ran.names)
+    found = {}
+    for entry in entries:
+        fields = entry.split(" ")
+        if len(fields) != _RAW:
+            return None
+        found[next(entries, "")] = Blobs(fields[2], fields[3])
+    return found
