@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.elapsed import Elapsed
 from ralph.domain.loop.events import Warned
+from ralph.domain.telemetry.destination import is_asked
 from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts, no_loss, not_known
@@ -43,6 +45,7 @@ from ralph.wiring.runs.children import spare_children
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
+    from ralph.adapters.telemetry.listener import Telemetry
     from ralph.adapters.workspace.program_files import ProgramFiles
     from ralph.domain.views.runs import RunLabel
 
@@ -97,10 +100,13 @@ async def open_run(
             notifying = _notifying(launch, notifies, run_id, complain)
             if notifying is not None:
                 stack.push_async_callback(notifying.finish)
+            telemetry = _telemetry(launch, record, environ, redactor, complain)
+            if telemetry is not None:
+                stack.push_async_callback(telemetry.finish, control)
             publish = Recorder(
                 record.journal,
                 clock,
-                [meter, *listeners, *((notifying,) if notifying is not None else ())],
+                [meter, *listeners, *(each for each in (notifying, telemetry) if each is not None)],
                 complain=complain,
                 redact=redactor.redact,
             )
@@ -123,6 +129,8 @@ async def open_run(
             except RalphError as error:
                 end_unbegun(publish, record, error)
                 raise
+            if telemetry is not None:
+                runners = replace(runners, agents=telemetry.around(runners.agents))
             stack.callback(record.write_receipt)
             await stack.enter_async_context(_timing(record, seconds))
             try:
@@ -267,6 +275,21 @@ def _notifying(
         notifier_for(kind, runner=runner, root=root, shell=shell_argv) for kind in launch.settings.notify
     ]
     return Notifying(notifiers, run_id=run_id, complain=complain)
+
+
+def _telemetry(
+    launch: Launch,
+    record: Record,
+    environ: Mapping[str, str],
+    redactor: Redactor,
+    complain: Callable[[str], None],
+) -> Telemetry | None:
+    if not is_asked(launch.settings.telemetry.otlp, environ):
+        return None
+    # Imported here: it brings the OpenTelemetry SDK along.
+    from ralph.wiring.telemetry import telemetry_of
+
+    return telemetry_of(launch, record, environ=environ, redact=redactor.redact, complain=complain)
 
 
 @asynccontextmanager
