@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph import __version__
 from ralph.adapters import beneath
 from ralph.adapters.storage.landmarks import landmarks_of
 from ralph.adapters.storage.places import run_folder
@@ -20,6 +19,7 @@ from ralph.domain.telemetry.destination import Destination, destination_of
 from ralph.domain.telemetry.identity import Place, parse_traceparent, part_of, place_of
 from ralph.domain.telemetry.session_span import CONTENT_CHARS
 from ralph.domain.telemetry.tracing import TracedRun, Tracing
+from ralph.domain.text.safe_text import clean_line
 from ralph.wiring.launch import Launch
 from ralph.wiring.record import Record
 
@@ -54,9 +54,13 @@ def telemetry_of(
         content=launch.settings.telemetry.content,
         prompt_of=lambda event: _prompt(event, record.folder, redact),
     )
-    sender = borrow_sender(
-        destination, version=__version__, instance=f"{record.run_id}-{os.getpid()}", complain=complain
-    )
+    try:
+        sender = borrow_sender(destination, instance=f"{record.run_id}-{os.getpid()}", complain=complain)
+    except (
+        Exception
+    ) as error:  # whatever the SDK dislikes about its variables, say a certificate that is not there
+        complain(f"no telemetry is sent: {clean_line(str(error) or type(error).__name__)}")
+        return None
     telemetry = Telemetry(run, tracing, sender)
     if launch.resumes:
         telemetry.take_up(landmarks_of(record.database, record.run_id), time.time())
@@ -91,4 +95,4 @@ def _prompt(event: IterationStarted, folder: Path, redact: Callable[[str], str])
         text = beneath.read_plain(Path(event.prompt_file), 4 * CONTENT_CHARS, folder).decode(errors="replace")
     except (OSError, ValueError):
         text = event.prompt
-    return redact(text[:CONTENT_CHARS])
+    return redact(text)[:CONTENT_CHARS]

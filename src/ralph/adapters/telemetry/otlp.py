@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -57,15 +58,11 @@ _TOKEN_BUCKETS = (
 _open: dict[Destination, Sender] = {}
 
 
-def borrow_sender(
-    destination: Destination, *, version: str, instance: str, complain: Callable[[str], None]
-) -> Sender:
+def borrow_sender(destination: Destination, *, instance: str, complain: Callable[[str], None]) -> Sender:
     """One for all runs of this process: a run of runs waits for the receiver once, at its end. Give it back."""
     sender = _open.get(destination)
     if sender is None:
-        sender = _open[destination] = Sender(
-            destination, version=version, instance=instance, complain=complain
-        )
+        sender = _open[destination] = Sender(destination, instance=instance, complain=complain)
     sender.users += 1
     return sender
 
@@ -73,9 +70,7 @@ def borrow_sender(
 class Sender:
     """``complain`` is called once at most, from any thread, when something could not be sent."""
 
-    def __init__(
-        self, destination: Destination, *, version: str, instance: str, complain: Callable[[str], None]
-    ) -> None:
+    def __init__(self, destination: Destination, *, instance: str, complain: Callable[[str], None]) -> None:
         self.users = 0
         self._destination = destination
         self._complain = complain
@@ -83,8 +78,8 @@ class Sender:
         self._has_complained = False
         self._log = _Overheard()
         logging.getLogger("opentelemetry").addHandler(self._log)
-        self._scope = InstrumentationScope("ralph", version)
-        self._resource = _resource(version, instance)
+        self._scope = InstrumentationScope("ralph", _version())
+        self._resource = _resource(instance)
         self._spans = self._span_processor(destination.traces) if destination.traces else None
         self._meters = self._meter_provider(destination.metrics) if destination.metrics else None
         self._counters: dict[str, Counter] = {}
@@ -100,7 +95,9 @@ class Sender:
 
     def count(self, measured: Measurement, labels: Mapping[str, str]) -> None:
         if counter := self._counters.get(measured.metric.name):
-            counter.add(measured.value, {**labels, **dict(measured.labels)})
+            counter.add(
+                measured.value, {**labels, **{f"ralph.{name}": value for name, value in measured.labels}}
+            )
 
     def observe(self, name: str, value: float, attributes: Mapping[str, str]) -> None:
         if histogram := self._histograms.get(name):
@@ -218,12 +215,19 @@ class _Overheard(logging.Handler):
         self.last = record.getMessage()
 
 
-def _resource(version: str, instance: str) -> Resource:
+def _resource(instance: str) -> Resource:
     """OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say it otherwise."""
     given = Resource.create().attributes
-    own = {"service.version": version, "service.instance.id": instance}
+    own = {"service.version": _version(), "service.instance.id": instance}
     name = {} if "service.name" in _named_by_user() else {"service.name": "ralph"}
     return Resource({**given, **own, **name, **{key: given[key] for key in _named_by_user() if key in given}})
+
+
+def _version() -> str:
+    try:
+        return version("ralph-harness")
+    except PackageNotFoundError:  # a checkout that is not installed
+        return ""
 
 
 def _named_by_user() -> set[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from ralph.domain.agent.events import AgentEvent, SessionStarted, Text, ToolEnded, ToolStarted
 from ralph.domain.loop.events import AgentEnded
@@ -176,7 +175,7 @@ def program_of(command: str) -> str:
         first, *_ = shlex.split(command) or [""]
     except ValueError:
         return ""
-    return PurePosixPath(first).name
+    return first.rpartition("/")[2]
 
 
 def moment(name: str, at: float, **attributes: Value | None) -> Moment:
