@@ -19,7 +19,6 @@ from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.elapsed import Elapsed
 from ralph.domain.loop.events import Warned
-from ralph.domain.telemetry.destination import is_asked
 from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
 from ralph.engine.parts import LoopParts, no_loss, not_known
@@ -284,6 +283,8 @@ def _telemetry(
     redactor: Redactor,
     complain: Callable[[str], None],
 ) -> Telemetry | None:
+    from ralph.domain.telemetry.destination import is_asked
+
     if not is_asked(launch.settings.telemetry.otlp, environ):
         return None
     # Imported here: it brings the OpenTelemetry SDK along.

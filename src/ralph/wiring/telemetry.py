@@ -68,10 +68,17 @@ def telemetry_of(
 
 
 def _missing(destination: Destination) -> str:
-    if not destination.is_wanted or find_spec("opentelemetry.exporter.otlp.proto.http") is not None:
+    if not destination.is_wanted or _has_sdk():
         return ""
     asked = "telemetry.otlp" if destination.is_by_settings else "OTEL_EXPORTER_OTLP_ENDPOINT"
     return f"{asked} needs the OpenTelemetry SDK; install it with `{INSTALL}`"
+
+
+def _has_sdk() -> bool:
+    try:
+        return all(find_spec(f"opentelemetry.{part}") for part in ("sdk", "exporter.otlp.proto.http"))
+    except ModuleNotFoundError:  # not even its namespace
+        return False
 
 
 def _place(launch: Launch, record: Record, environ: Mapping[str, str]) -> Place:
