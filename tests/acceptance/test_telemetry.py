@@ -124,9 +124,9 @@ def test_a_run_is_a_part_of_the_trace_that_it_is_started_in(project: Project) ->
     project.settings(agent={"command": "claude"})
     project.agent([TELLS, {"say": "no"}])
     with receiving() as receiver:
-        address = {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"{receiver.address}/own/v1/traces"}
-        project.ralph("run", "-p", PROMPT, "-m", "1", check=1, TRACEPARENT=OUTER, **address)
-        project.ralph("resume", "-m", "2", check=1, **address)
+        project.environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = f"{receiver.address}/own/v1/traces"
+        project.ralph("run", "-p", PROMPT, "-m", "1", check=1, TRACEPARENT=OUTER)
+        project.ralph("resume", "-m", "2", check=1)
 
     assert set(receiver.requests) == {"/own/v1/traces"}, "no metrics where only traces are asked for"
     first, again = receiver.named(RUN)
@@ -142,8 +142,8 @@ def test_what_is_not_sampled_is_not_sent(project: Project) -> None:
     project.settings(agent={"command": "claude"})
     project.agent([TELLS, {"say": DONE}])
     with receiving() as receiver:
-        address = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.address}
-        project.ralph("run", "-p", PROMPT, check=0, TRACEPARENT=OUTER[:-1] + "0", **address)
+        project.environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.address
+        project.ralph("run", "-p", PROMPT, check=0, TRACEPARENT=OUTER[:-1] + "0")
     assert receiver.spans == []
     assert told(project)[0].startswith(f"00-{OUTER_TRACE}-")
     assert told(project)[0].endswith("-00")
@@ -178,9 +178,8 @@ def test_texts_are_sent_only_if_the_user_wants_it(project: Project, content: boo
 def test_a_receiver_that_fails_is_one_warning(project: Project, status: int, hangs: bool, said: str) -> None:
     twice(project)
     with receiving(status=status, hangs=hangs) as receiver:
-        address = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.address}
         began = time.monotonic()
-        ran = project.ralph("run", "-p", PROMPT, check=0, **address)
+        ran = project.ralph("run", "-p", PROMPT, check=0, OTEL_EXPORTER_OTLP_ENDPOINT=receiver.address)
         took = time.monotonic() - began
     assert_one_warning(ran.stderr, said)
     assert took < 60
@@ -313,8 +312,8 @@ def test_variables_that_mean_nothing_can_be_sent(
     project.settings(agent={"command": "claude"})
     project.agent([{"say": DONE}])
     with receiving() as receiver:
-        environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.address, **variables}
-        ran = project.ralph("run", "-p", PROMPT, check=0, **environment)
+        project.environment |= {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.address, **variables}
+        ran = project.ralph("run", "-p", PROMPT, check=0)
     if said is not None:
         assert receiver.requests == []
         assert said in ran.stderr

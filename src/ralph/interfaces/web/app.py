@@ -30,7 +30,7 @@ from ralph.errors import RalphError, ServiceAway, StoreError
 from ralph.interfaces.report.content import RUNS_LOOKED_AT, read_content, with_changes
 from ralph.interfaces.report.formats import Format, write_report
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
-from ralph.interfaces.web.access import Access, Guard
+from ralph.interfaces.web.access import METRICS, Access, Guard
 from ralph.interfaces.web.fleet import FleetHub, together
 from ralph.interfaces.web.hub import Hub, encode, happened, progress
 from ralph.interfaces.web.metrics import MetricsPage
@@ -104,7 +104,7 @@ def make_app(
         routes=[
             Route("/", _file(STATIC / "index.html")),
             *(Route(path, _file(file)) for path, file in files.items()),
-            Route("/metrics", MetricsPage(hubs).show),
+            Route(METRICS, MetricsPage(hubs).show),
             *routes,
         ],
         lifespan=lifespan,
