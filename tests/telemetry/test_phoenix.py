@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.acceptance.conftest import DONE, PROMPT, Project, project
 
 from .conftest import answer, wait_for
@@ -11,6 +13,7 @@ from .conftest import answer, wait_for
 __all__ = ["project"]
 
 
+@pytest.mark.timeout(900)
 def test_phoenix_shows_a_run_as_agents_tools_and_checks(phoenix: str, project: Project) -> None:
     project.settings(agent={"command": "claude"}, guardrails=["test -f made"], telemetry={"otlp": phoenix})
     project.agent([{"say": DONE}], [{"run": "touch made"}, {"say": DONE}])
