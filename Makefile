@@ -9,13 +9,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-faces test-delivery test-delivery-again test-fleet fleet-test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench pictures site dist test-dist fix docs clean
+.PHONY: demo test test-faces test-delivery test-delivery-again test-fleet fleet-test test-telemetry test-again test-core test-core-again check static faults faults-again faults-peers test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
 
 test: $(VENV)/dev ## run the tests
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/web --ignore=tests/tui --ignore=tests/fleet
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/web --ignore=tests/tui --ignore=tests/fleet --ignore=tests/telemetry
 
 test-faces: $(VENV)/dev ## run the tests of the page and the terminal UI; needs chromium and tmux
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/web tests/tui
@@ -26,6 +26,9 @@ test-fleet: $(VENV)/dev ## run jobs on several workers with a real Temporal serv
 fleet-test: $(VENV)/dev ## 200 jobs on 4 workers, with 40 kills of workers and 3 of the server, and exact counts; 15 minutes
 	@FLEET_JOBS=200 FLEET_ITERATIONS=5 FLEET_WORKERS=4 FLEET_KILLS=40 FLEET_SERVER_KILLS=3 \
 	  $(BIN)/python -m pytest tests/fleet/test_chaos.py
+
+test-telemetry: $(VENV)/dev $(VENV)/phoenix/installed ## send spans to a real Phoenix, and be read by a real Prometheus; 2 minutes
+	@RALPH_PHOENIX=$(CURDIR)/$(VENV)/phoenix/bin/phoenix $(BIN)/python -m pytest tests/telemetry
 
 test-again: $(VENV)/dev ## run the tests that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
@@ -137,6 +140,13 @@ $(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt
 $(VENV)/forge: $(VENV)/dev
 	@echo "installing gh and act into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --editable '.[forge]'
+	@touch $@
+
+# In an environment of its own: it brings a hundred packages along, which must not meet ours.
+$(VENV)/phoenix/installed: $(VENV)/python
+	@echo "installing Phoenix into $(@D) …"
+	@$(PYTHON) -m venv $(@D)
+	@env -u PIP_CONSTRAINT $(@D)/bin/python -m pip install --quiet arize-phoenix==20.26.1
 	@touch $@
 
 $(VENV)/site $(VENV)/dist: $(VENV)/python pyproject.toml constraints.txt

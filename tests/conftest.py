@@ -23,7 +23,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 def move_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may read or write the home of who runs the tests."""
     for name in list(os.environ):
-        if name.startswith(("RALPH_", "CLAUDE", "CODEX_", "AMP_", "GIT_")):
+        if name.startswith(("RALPH_", "CLAUDE", "CODEX_", "AMP_", "GIT_", "OTEL_", "TRACE")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))

@@ -34,6 +34,7 @@ from ralph.config.kinds import (
 from ralph.config.profile_settings import ProfilesSettings
 from ralph.config.sandbox_settings import SandboxSettings
 from ralph.config.shares import Shares
+from ralph.config.telemetry_settings import TelemetrySettings
 from ralph.config.ticket_settings import TicketSettings
 from ralph.config.untrusted import (
     ALWAYS,
@@ -516,6 +517,9 @@ class Settings:
         " gets the message in `$RALPH_TEXT`.",
         untrusted=_is_built_in,
         means="notifies you by running or calling",
+    )
+    telemetry: TelemetrySettings = setting(
+        Table(TelemetrySettings), TelemetrySettings(), "Spans and metrics of runs, for an OTLP receiver."
     )
     projects: ProjectsSettings = setting(
         Table(ProjectsSettings), ProjectsSettings(), "What ralph remembers of your projects."

@@ -24,13 +24,15 @@ async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) ->
     now = parts.clock.now()
     if isinstance(decision, Retry):
         delay, until, reason = decision.delay, decision.until, decision.reason
+        cause = str(decision.obstacle or "")
     else:
         delay, until, reason = parts.pace.delay_after(state), None, "delay between iterations"
+        cause = "delay"
     longest = max(delay, until - now if until is not None else 0.0)
     if longest <= 0 or parts.budget.exceeded(state) is not None:
         return
     allowed = _allowed(parts, state)
-    parts.publish(PauseBegan(reason, now + min(longest, allowed)))
+    parts.publish(PauseBegan(reason, now + min(longest, allowed), cause))
     if not parts.control.stopping:
         parts.shift.begin_wait(min(longest, allowed), reason)
     await _sleep(parts, state, delay=delay, until=until, allowed=allowed)

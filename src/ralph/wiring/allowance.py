@@ -56,8 +56,10 @@ def _confined(
     # Its kind is not the owner's setting but their demand.
     sandbox, of_sandbox = tightened(replace(asked.sandbox, kind=None), replace(own.sandbox, kind=None))
     workspace, of_workspace = tightened(asked.workspace, own.workspace, only=("allow",))
+    telemetry, of_telemetry = tightened(asked.telemetry, own.telemetry)
     settings, outside = tightened(asked, own, only=OUTSIDE)
     refused = [*(f"sandbox.{key}" for key in of_sandbox), *(f"workspace.{key}" for key in of_workspace)]
+    refused += [f"telemetry.{key}" for key in of_telemetry]
     if asked.sandbox.kind == SandboxKind.NONE:
         refused.append("sandbox.kind")
     scm = asked.scm
@@ -65,7 +67,8 @@ def _confined(
         scm = own.scm
         refused.append("scm")
     sandbox = replace(sandbox, kind=kind)
-    return replace(settings, sandbox=sandbox, workspace=workspace, scm=scm), (*refused, *outside)
+    settings = replace(settings, sandbox=sandbox, workspace=workspace, telemetry=telemetry, scm=scm)
+    return settings, (*refused, *outside)
 
 
 def _delivered(

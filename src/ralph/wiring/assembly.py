@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ from ralph.wiring.runs.children import spare_children
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
+    from ralph.adapters.telemetry.listener import Telemetry
     from ralph.adapters.workspace.program_files import ProgramFiles
     from ralph.domain.views.runs import RunLabel
 
@@ -97,10 +99,13 @@ async def open_run(
             notifying = _notifying(launch, notifies, run_id, complain)
             if notifying is not None:
                 stack.push_async_callback(notifying.finish)
+            telemetry = _telemetry(launch, record, environ, redactor, complain)
+            if telemetry is not None:
+                stack.push_async_callback(telemetry.finish, control)
             publish = Recorder(
                 record.journal,
                 clock,
-                [meter, *listeners, *((notifying,) if notifying is not None else ())],
+                [meter, *listeners, *(each for each in (notifying, telemetry) if each is not None)],
                 complain=complain,
                 redact=redactor.redact,
             )
@@ -123,6 +128,8 @@ async def open_run(
             except RalphError as error:
                 end_unbegun(publish, record, error)
                 raise
+            if telemetry is not None:
+                runners = replace(runners, agents=telemetry.around(runners.agents))
             stack.callback(record.write_receipt)
             await stack.enter_async_context(_timing(record, seconds))
             try:
@@ -269,6 +276,23 @@ def _notifying(
         notifier_for(kind, runner=runner, root=root, shell=shell_argv) for kind in launch.settings.notify
     ]
     return Notifying(notifiers, run_id=run_id, complain=complain)
+
+
+def _telemetry(
+    launch: Launch,
+    record: Record,
+    environ: Mapping[str, str],
+    redactor: Redactor,
+    complain: Callable[[str], None],
+) -> Telemetry | None:
+    from ralph.domain.telemetry.destination import is_asked
+
+    if not is_asked(launch.settings.telemetry.otlp, environ):
+        return None
+    # Imported here: it brings the OpenTelemetry SDK along.
+    from ralph.wiring.telemetry import telemetry_of
+
+    return telemetry_of(launch, record, environ=environ, redact=redactor.redact, complain=complain)
 
 
 @asynccontextmanager

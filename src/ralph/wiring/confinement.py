@@ -21,6 +21,7 @@ from ralph.domain.loop.profile import Profile
 from ralph.domain.loop.service_tokens import without_service_tokens
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.sandbox.own_git import own_git
+from ralph.domain.telemetry.destination import header_values
 from ralph.engine.ports import Control, ProcessRunner
 from ralph.wiring.agents import needs_of
 from ralph.wiring.launch import Launch
@@ -96,7 +97,8 @@ def redactor_for(launch: Launch, *environments: Mapping[str, str]) -> Redactor:
     secrets = map(secrets_in, environments)
     defined = (secrets_in(own.environment) for own in launch.settings.agents.values())
     addresses = (how.partition("://")[2].partition("/")[2] for how in launch.settings.notify)
-    paths = {path for path in addresses if len(path) >= SHORTEST_SECRET}
+    hidden = {*addresses}.union(*map(header_values, environments))
+    paths = {path for path in hidden if len(path) >= SHORTEST_SECRET}
     return Redactor(paths.union(*secrets, *defined))
 
 

@@ -158,6 +158,8 @@ def demands(project: dict[str, object], own: dict[str, object] | None = None) ->
         ({"guard": {"packs": []}}, {"guard": {"packs": ["all"]}}, ["guard.packs"]),
         ({"notify": ["bell", "desktop"]}, {}, []),
         ({"notify": ["bell", "https://evil.test"]}, {}, ["notify"]),
+        ({"telemetry": {"otlp": "https://evil.test", "content": True}}, {}, ["telemetry.otlp", "telemetry.content"]),
+        ({"telemetry": {"otlp": "", "content": False}}, {"telemetry": {"otlp": "http://127.0.0.1:4318"}}, []),
         ({"agents": {"a": {"command": "x", "prompt": "stdin"}}}, {}, ["agents.a.command", "agents.a.prompt"]),
         ({"profiles": {"verified": {"defaultVerification": "semantic"}}}, {}, []),
         ({"profiles": {"verified": {"roles": {"qa": {"verification": "a.b:C"}}}}}, {}, ["profiles.verified.roles.qa.verification"]),

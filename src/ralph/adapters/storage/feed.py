@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ralph.adapters.storage.board_reader import BoardReader, BoardRules, TaskCards
 from ralph.adapters.storage.database import StartedOf
@@ -17,6 +17,10 @@ from ralph.domain.loop.events import IterationStarted
 from ralph.domain.views.board import Board, CardDetail, CardKind
 from ralph.domain.views.iterations import IterationView, Timeline
 from ralph.domain.views.runs import FeedEvent, Head, RunLabel, RunView, label_of
+
+if TYPE_CHECKING:
+    from ralph.adapters.storage.figures import RecordFigures
+    from ralph.domain.telemetry.exposition import Labels
 
 DEFAULT_LIMIT = 500
 LANDMARKS_AT_ONCE = 1000
@@ -61,6 +65,7 @@ class Feed:
         self._file = 0
         self._timelines: dict[str, Timeline] = {}
         self._labels: dict[str, RunLabel] = {}
+        self._figures: RecordFigures | None = None
 
     @property
     def state_folder(self) -> Path:
@@ -72,6 +77,7 @@ class Feed:
         self._reader, self._file = None, 0
         self._timelines.clear()
         self._labels.clear()
+        self._figures = None
 
     def __enter__(self) -> Self:
         return self
@@ -169,6 +175,17 @@ class Feed:
 
     def iterations(self, run_id: str) -> Sequence[IterationView]:
         return self.timeline(run_id).iterations
+
+    def figures(self) -> Mapping[tuple[str, Labels], float]:
+        """Sums over all runs, by a metric's name and labels; later calls read only what is new."""
+        from ralph.adapters.storage.figures import RecordFigures  # only whoever asks for metrics needs it
+
+        reader = self._open()
+        if reader is None:
+            return {}
+        if self._figures is None:
+            self._figures = RecordFigures()
+        return self._figures.look(reader.query)
 
     # --- the board ---
 

@@ -75,13 +75,14 @@ class Continue:
 class Retry:
     """The same iteration again, not counted: after ``delay`` seconds, and not before ``until`` (epoch).
 
-    ``since``: there has been no network since then (epoch).
+    ``since``: there has been no network since then (epoch). ``obstacle``: what it waits for to pass.
     """
 
     reason: str
     delay: float = 0.0
     until: float | None = None
     since: float | None = None
+    obstacle: Obstacle | None = None
     kind: ClassVar[DecisionKind] = DecisionKind.RETRY
 
 
@@ -203,9 +204,9 @@ def _decide_hindrance(hindrance: Hindrance, rules: Rules, troubles: Troubles, no
             if not rules.wait_for_limits:
                 return Stop(Outcome.WAITING, reason)
             if until is not None and now < until <= now + rules.longest_limit:
-                return Retry(reason, delay=rules.backoff.first, until=until)
+                return Retry(reason, delay=rules.backoff.first, until=until, obstacle=hindrance.obstacle)
             # No reset time, or an impossible one (it has passed and we are still refused): try now and then.
-            return Retry(reason, delay=rules.limit_backoff.delay(troubles.limits + 1))
+            return Retry(reason, rules.limit_backoff.delay(troubles.limits + 1), obstacle=hindrance.obstacle)
         case Obstacle.OFFLINE if rules.waits_for_network:
             return _wait_for_network(reason, rules, troubles, now)
         case Obstacle.TRANSIENT | Obstacle.OFFLINE:
@@ -214,7 +215,7 @@ def _decide_hindrance(hindrance: Hindrance, rules: Rules, troubles: Troubles, no
             tried = troubles.faults + 1
             if tried >= rules.max_attempts:
                 return Stop(Outcome.FAILED, f"{reason} ({tried} times in a row)")
-            return Retry(reason, delay=rules.backoff.delay(tried))
+            return Retry(reason, delay=rules.backoff.delay(tried), obstacle=hindrance.obstacle)
         case _:  # pragma: no cover
             assert_never(hindrance.obstacle)
 
@@ -228,7 +229,8 @@ def _wait_for_network(reason: str, rules: Rules, troubles: Troubles, now: float)
     if away >= rules.wait_for_network:
         return Stop(Outcome.FAILED, words, "limits.waitForNetwork says how long ralph waits for it")
     delay = rules.network_backoff.delay(troubles.offline + 1)
-    return Retry(words, delay=min(delay, rules.wait_for_network - away), since=since)
+    delay = min(delay, rules.wait_for_network - away)
+    return Retry(words, delay=delay, since=since, obstacle=Obstacle.OFFLINE)
 
 
 def _accepts(evidence: Evidence, demand: Acceptance) -> bool:

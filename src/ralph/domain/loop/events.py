@@ -174,6 +174,7 @@ class PauseBegan:
 
     reason: str
     until: float
+    cause: str = ""  # delay, an ``Obstacle``, or children; empty: an earlier version did not say
     kind: str = field(default="pause_began", init=False)
 
 

@@ -74,7 +74,8 @@ class Family:
         until = self._clock.monotonic() + patience
         number = f"{len(active)} active child run{'' if len(active) == 1 else 's'}"
         longest = max(0.0, min(patience, self._time_left()))
-        self._publish(PauseBegan(f"DONE is there; waiting for {number}", self._clock.now() + longest))
+        waits_for = f"DONE is there; waiting for {number}"
+        self._publish(PauseBegan(waits_for, self._clock.now() + longest, "children"))
         while self._is_done():
             if (limit := self._time_over()) is not None:
                 self._tell(f"the time is over; child runs are told to end: {shown_children(active)}")

@@ -30,6 +30,7 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+METRICS = "/metrics"
 NO_TOKEN = "This page needs the address that `ralph web` printed, with its token."  # noqa: S105 (says so)
 
 ANOTHER_START = "The token is wrong: `ralph web` makes a new one each time it starts. Open the address that it printed last."
@@ -37,20 +38,26 @@ ANOTHER_START = "The token is wrong: `ralph web` makes a new one each time it st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """``hosts`` are the names, besides addresses and localhost, under which the page may be requested."""
+    """``hosts`` are the names, besides addresses and localhost, under which the page may be requested. ``metrics_token``
+    opens the metrics alone; empty: nothing does but the token."""
 
     token: str
     port: int
     secure: bool = False
     read_only: bool = False
     hosts: Iterable[str] = ()
+    metrics_token: str = ""
 
     @property
     def scheme(self) -> str:
         return "https" if self.secure else "http"
 
     def is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+        return _is_same(given, self.token)
+
+    def opens(self, given: str, path: str) -> bool:
+        may_count = bool(self.metrics_token) and path == METRICS
+        return self.is_token(given) or (may_count and _is_same(given, self.metrics_token))
 
     def is_host(self, given: str) -> bool:
         """Nobody can point an address elsewhere; a name must be a known one."""
@@ -62,6 +69,10 @@ class Access:
         if port not in (self.port, None) or parts.username is not None or parts.path:
             return False
         return name == "localhost" or name in self.hosts or _is_address(name)
+
+
+def _is_same(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
 def _is_address(name: str) -> bool:
@@ -94,7 +105,7 @@ class Guard:
         if path == "/" and given and not self._access.is_token(given[-1]):
             await _say(send, 401, ANOTHER_START)
             return
-        if path not in self._public and not self._has_bearer(headers):
+        if path not in self._public and not self._has_bearer(headers, path):
             await _answer(send, 401, NO_TOKEN)
             return
         await self._app(scope, receive, _with_headers(send))
@@ -117,9 +128,9 @@ class Guard:
             return 415, "Send JSON."
         return None
 
-    def _has_bearer(self, headers: dict[str, str]) -> bool:
+    def _has_bearer(self, headers: dict[str, str], path: str) -> bool:
         kind, _, token = headers.get("authorization", "").partition(" ")
-        return kind.lower() == "bearer" and self._access.is_token(token.strip())
+        return kind.lower() == "bearer" and self._access.opens(token.strip(), path)
 
 
 def _headers(scope: Scope) -> dict[str, str]:

@@ -30,9 +30,10 @@ from ralph.errors import RalphError, ServiceAway, StoreError
 from ralph.interfaces.report.content import RUNS_LOOKED_AT, read_content, with_changes
 from ralph.interfaces.report.formats import Format, write_report
 from ralph.interfaces.report.html_page import POLICY as REPORT_POLICY
-from ralph.interfaces.web.access import Access, Guard
+from ralph.interfaces.web.access import METRICS, Access, Guard
 from ralph.interfaces.web.fleet import FleetHub, together
 from ralph.interfaces.web.hub import Hub, encode, happened, progress
+from ralph.interfaces.web.metrics import MetricsPage
 from ralph.interfaces.web.overview import Hubs
 from ralph.interfaces.web.page_data import changes_data, detail_data, line
 from ralph.operations.fleet.watch import FleetWatch
@@ -103,6 +104,7 @@ def make_app(
         routes=[
             Route("/", _file(STATIC / "index.html")),
             *(Route(path, _file(file)) for path, file in files.items()),
+            Route(METRICS, MetricsPage(hubs).show),
             *routes,
         ],
         lifespan=lifespan,

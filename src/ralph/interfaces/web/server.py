@@ -22,6 +22,7 @@ from ralph.interfaces.web.access import Access
 from ralph.interfaces.web.app import make_app
 from ralph.interfaces.web.connections import GuardedProtocol
 from ralph.operations.fleet.watch import FleetWatch
+from ralph.operations.metrics_token import metrics_token
 from ralph.operations.projects import Project
 
 
@@ -35,6 +36,7 @@ class ServerOptions:
     certificate: Path | None = None
     key: Path | None = None
     insecure_host: bool = False
+    metrics_token: Path | None = None
 
     def require_safe(self) -> None:
         """Raises UsageError if others on the network could read the token."""
@@ -66,6 +68,7 @@ def serve(
     """``announce`` gets the address, with its token, as soon as the server answers there."""
     options.require_safe()
     _require_certificate(options)
+    counting = "" if options.metrics_token is None else metrics_token(options.metrics_token)
     with contextlib.closing(_listen(options)) as listener:
         port = listener.getsockname()[1]
         access = Access(
@@ -74,6 +77,7 @@ def serve(
             secure=options.certificate is not None,
             read_only=options.read_only,
             hosts=frozenset({options.host, os.uname().nodename.lower()}),
+            metrics_token=counting,
         )
         app, end = make_app(projects, access, fleet)
         config = uvicorn.Config(

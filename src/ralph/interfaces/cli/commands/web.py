@@ -52,6 +52,12 @@ Examples:
 @click.option(
     "--insecure-host", is_flag=True, help="Allow a --host that others can reach, without encryption."
 )
+@click.option(
+    "--metrics-token",
+    metavar="FILE",
+    type=PATH,
+    help="Let whoever has the token in FILE read /metrics and nothing else: for Prometheus. FILE is made if it is not there.",
+)
 @several_options
 @fleet_option
 @project_dir_option
@@ -62,6 +68,7 @@ def command(
     tls_cert: Path | None,
     tls_key: Path | None,
     insecure_host: bool,
+    metrics_token: Path | None,
     roots: tuple[Path, ...],
     every: bool,
     fleet: bool,
@@ -79,6 +86,7 @@ def command(
         certificate=tls_cert,
         key=tls_key,
         insecure_host=insecure_host,
+        metrics_token=metrics_token,
     )
     serve(
         chosen_projects(project_dir, roots, every=every),
