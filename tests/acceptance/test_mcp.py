@@ -69,10 +69,15 @@ class Driver:
 
     async def until(self, run: str, state: str) -> dict[str, Any]:
         """Wait as the tools tell an agent to."""
-        told = await self.ask("logs", run=run, after=0, wait=50)
+        told = await self.ask("logs", run=run, after=0, wait=1)
         while told["state"] != state:
             assert told["live"], told
             told = await self.ask("logs", run=run, after=told["cursor"], wait=1)
+        return told
+
+    async def end(self, run: str) -> dict[str, Any]:
+        while (told := await self.ask("logs", run=run, wait=50, until="end"))["live"]:
+            pass
         return told
 
 
@@ -128,7 +133,7 @@ def test_a_loop_is_started_followed_and_judged(slow: Project) -> None:
             assert first["live"]
             wait_for((slow.root / "started").exists, "the agent's start")
             (slow.root / "go").touch()
-            await agent.until(run, "completed")
+            assert (await agent.end(run))["state"] == "completed"
 
             shown = await agent.ask("show", run=run)
             assert (shown["state"], shown["maximum"], shown["tools"]) == ("completed", 3, [])
@@ -238,8 +243,7 @@ def test_limits_can_be_tightened_and_not_widened(slow: Project) -> None:
             )
             (slow.root / "go").touch()
             run = (await agent.ask("start", **start, maxIterations=1, maxCost=2.5, maxSeconds=600))["run"]
-            ended = await agent.until(run, "completed")
-            assert ended["reason"]
+            assert (await agent.end(run))["reason"]
             assert (await agent.ask("show", run=run))["maximum"] == 1
 
     play(drive())
@@ -359,7 +363,7 @@ def test_a_task_is_added_worked_on_and_tried_again(project: Project) -> None:
             assert (await agent.ask("cancel_task", id="T-2"))["status"] == "cancelled"
             assert (await agent.ask("retry_task", id="T-2"))["status"] == "open"
             run = (await agent.ask("start", kind="work", tasks=["T-1"]))["run"]
-            await agent.until(run, "completed")
+            assert (await agent.end(run))["state"] == "completed"
             shown = await agent.ask("show", run=run)
             assert [part["title"] for part in shown["parts"]] == ["T-1 totals"]
             assert [row["id"] for row in (await agent.ask("tasks", status="done"))["tasks"]] == ["T-1"]
@@ -433,7 +437,8 @@ def test_a_call_that_waits_holds_nobody_up_and_ends_with_the_news(slow: Project)
             wait_for((slow.root / "started").exists, "the agent's start")
             cursor = (await agent.ask("logs", run=run, detail="all"))["cursor"]
             waiting = [
-                asyncio.create_task(agent.ask("logs", run=run, after=cursor, wait=50)) for _ in range(3)
+                asyncio.create_task(agent.ask("logs", run=run, after=cursor, wait=50, until=until))
+                for until in ("news", "news", "end")
             ]
             answers = await asyncio.gather(
                 *(agent.ask("runs") for _ in range(20)), *(agent.ask("show") for _ in range(20))
@@ -444,8 +449,10 @@ def test_a_call_that_waits_holds_nobody_up_and_ends_with_the_news(slow: Project)
             assert (await agent.ask("logs", run=run, after=cursor, wait=0.5))["events"] == []
             assert time.monotonic() - began >= 0.5
             (slow.root / "go").touch()
-            for told in await asyncio.gather(*waiting):
-                assert told["events"]
+            first, second, last = await asyncio.gather(*waiting)
+            assert first["events"]
+            assert second["events"]
+            assert last["state"] == "completed"
             await agent.until(run, "completed")
 
     play(drive())

@@ -41,6 +41,9 @@ AGENTS: Final[Mapping[str, Package]] = {
     "copilot": Package("@github/copilot", "1.0.102"),
 }
 
+INSPECTOR: Final = Package("@modelcontextprotocol/inspector", "2.12.0")
+"""The reference client of MCP servers; it comes with the agents."""
+
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
     given = environment.get("RALPH_AGENTS_CACHE")
@@ -68,8 +71,8 @@ def chosen(names: str) -> list[str]:
 def install(cache: Path, agents: Sequence[str]) -> None:
     cache.mkdir(parents=True, exist_ok=True)
     _install(cache, NODE)
-    for agent in agents:
-        _install(cache, AGENTS[agent])
+    for package in (INSPECTOR, *(AGENTS[agent] for agent in agents)):
+        _install(cache, package)
 
 
 def _install(cache: Path, package: Package) -> None:

@@ -94,13 +94,12 @@ class Logs(Arguments, frozen=True):
         Meta(description="Only what came after this `cursor`; left out: the newest."),
     ] = UNSET
     wait: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=LONGEST_WAIT,
-            description="Seconds to wait for something new, if there is nothing yet and the run is under way.",
-        ),
+        float, Meta(ge=0, le=LONGEST_WAIT, description="Seconds to wait at most while the run is under way.")
     ] = 0.0
+    until: Annotated[
+        Literal["news", "end"],
+        Meta(description="What to wait for: anything that happens, or the end of the run."),
+    ] = "news"
     detail: Annotated[
         Literal["loop", "all"],
         Meta(description="loop: sessions, checks and decisions; all: the agent's own words and tools too."),

@@ -82,15 +82,16 @@ class ProjectTools:
                 message = f"run {run_id} has been removed"
                 raise UsageError(message)
             news = news_of(feed, run, after=after, limit=wanted.limit, with_agent=with_agent)
-            is_final = bool(news.events) or not run.live
-            return news_answer(feed, run, news, with_agent=with_agent), is_final
+            is_over = not run.live or (bool(news.events) and wanted.until == "news")
+            return news_answer(feed, run, news, with_agent=with_agent), is_over
 
         while True:
-            answer, is_final = await self._watch.ask(read)
+            answer, is_over = await self._watch.ask(read)
             left = deadline - time.monotonic()
-            if is_final or left <= 0:
+            if is_over or left <= 0:
                 return answer
-            after = answer.data["cursor"]
+            if not answer.data["events"]:
+                after = answer.data["cursor"]
             await asyncio.sleep(min(LOOK_EVERY, left))
 
     async def tasks(self, wanted: given.Tasks) -> Answer:
@@ -164,11 +165,13 @@ async def _begun(beginning: Awaitable[str]) -> Answer:
     try:
         run_id = await asyncio.wait_for(beginning, BEGINS_WITHIN)
     except TimeoutError:
-        text = "It is still being prepared, perhaps by a sandbox that fetches its image: `runs` shows it once it has begun."
-        return make_answer([text], {"run": None})
-    name = Room().line(run_id)
-    follow = "It goes on by itself: follow it with `logs` (wait up to 50 seconds at a time) or `show`."
-    return make_answer([f"run {name} has begun. {follow}"], {"run": name})
+        name, said = None, "It is still being prepared, perhaps by a sandbox that fetches its image."
+        follow = "`runs` shows it once it has begun."
+    else:
+        name = Room().line(run_id)
+        said = f"run {name} has begun, and goes on by itself."
+        follow = "Wait for it with `logs` (wait 50, until end), then judge it with `show`."
+    return make_answer([said, follow], {"run": name, "next": follow})
 
 
 # --- the table ---
@@ -214,8 +217,8 @@ TOOLS = (
     ),
     Tool(
         "logs",
-        "Read what happened in a run, from a cursor on. With `wait` it answers as soon as something happens, so call it again"
-        " with the cursor of its last answer instead of asking often.",
+        "Read what happened in a run, after a cursor. With `wait` it answers as soon as something happens, or the run ends:"
+        " call it again with the cursor of its last answer instead of asking often.",
         given.Logs,
         ProjectTools.logs,
         changes=False,
