@@ -265,7 +265,7 @@ def test_only_a_person_raises_a_limit_that_was_reached(project: Project) -> None
     play(drive())
 
 
-BAD = [
+BAD: list[tuple[str, dict[str, Any], str]] = [
     ("start", {}, "missing required field `kind`"),
     ("start", {"kind": "ship"}, "Invalid enum value 'ship'"),
     ("start", {"kind": "run"}, "the prompt is empty"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
@@ -41,10 +40,10 @@ what the user has not agreed to is refused: ask them, do not work around it."""
 def serve(project: Project, *, read_only: bool = False) -> None:
     """Returns when the client has closed its end."""
     logging.disable()  # the SDK would print tracebacks of what clients send
-    with contextlib.suppress(
-        BaseExceptionGroup, BrokenPipeError
-    ):  # the client is gone: there is nobody to tell
+    try:
         asyncio.run(_serve(project, read_only=read_only))
+    except* BrokenPipeError:
+        pass  # the client is gone: there is nobody to tell
 
 
 async def _serve(project: Project, *, read_only: bool) -> None:
