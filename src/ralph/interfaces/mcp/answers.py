@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec.json
 
@@ -12,6 +12,8 @@ from ralph.domain.text.safe_text import clean, clean_line
 
 ROOM = 14_000
 """Bytes of foreign text in an answer as JSON. It is told twice, as text and as data: 50 kB with the words around it."""
+
+T = TypeVar("T")
 
 
 class Answer(NamedTuple):
@@ -41,11 +43,21 @@ class Room:
     def block(self, text: str, longest: int = 2_000) -> str:
         return self._take(clean(mask_text(text[: 4 * longest])), longest)
 
+    def rows(self, items: Sequence[T], show: Callable[[T], dict[str, Any]]) -> list[dict[str, Any]]:
+        """As many as fit whole: half a row has no name to ask for."""
+        shown: list[dict[str, Any]] = []
+        for item in items:
+            row = show(item)
+            if self.is_full:
+                break
+            shown.append(row)
+        return shown
+
     def _take(self, text: str, longest: int) -> str:
         shown = text if len(text) <= longest else f"{text[: longest - 1]}…"
-        size = len(msgspec.json.encode(shown))
-        if size > self._left + 2:  # its quotes
-            shown = "…"
+        size = len(msgspec.json.encode(shown)) - 2  # its quotes
+        if size > self._left:
             self._left = 0
-        self._left -= size - 2
+            return "…"
+        self._left -= size
         return shown

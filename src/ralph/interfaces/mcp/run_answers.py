@@ -22,9 +22,10 @@ PARTS_SHOWN = 20
 _TOOLS = {Ask.STOP_NOW: "stop"}
 
 
-def runs_answer(feed: Feed, found: Sequence[RunView], *, more: int) -> Answer:
+def runs_answer(feed: Feed, found: Sequence[RunView], limit: int) -> Answer:
     room = Room()
-    rows = [_row(feed, run, room) for run in found]
+    rows = room.rows(found[:limit], lambda run: _row(feed, run, room))
+    more = len(found) - len(rows)
     lines = [_row_line(row) for row in rows] or ["There are no such runs here."]
     if more:
         lines.append(f"… and {plural(more, 'more run')}")
@@ -66,7 +67,7 @@ def run_answer(feed: Feed, run: RunView, iterations: int) -> Answer:
     newest = list(reversed(timeline.iterations[-iterations:]))
     shown = [_iteration(each, room, live=run.live) for each in newest][::-1]
     parts = feed.parts(run.id)
-    part_rows = [_row(feed, part, room) for part in parts[-PARTS_SHOWN:]]
+    part_rows = room.rows(parts[-PARTS_SHOWN:], lambda part: _row(feed, part, room))
     data = row | {
         "stateWords": run.state.words,
         "workspace": room.line(run.root),
@@ -167,12 +168,14 @@ def news_of(feed: Feed, run: RunView, *, after: int | None, limit: int, with_age
     if after is None and events:
         cursor = events[-1].seq
     for event in events if after is not None else reversed(events):
+        text = _text(feed, run.id, event)
+        row = {"seq": event.seq, "at": int(event.at), "kind": event.kind, "text": room.block(text)}
         if room.is_full:
-            break
+            break  # it is told whole, next time
         if after is not None:
             cursor = event.seq
-        if text := _text(feed, run.id, event):
-            told.append({"seq": event.seq, "at": int(event.at), "kind": event.kind, "text": room.block(text)})
+        if text:
+            told.append(row)
     return News(told if after is not None else told[::-1], cursor)
 
 

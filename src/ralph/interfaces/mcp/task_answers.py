@@ -21,8 +21,9 @@ from ralph.operations.tasks import add_task, list_tasks
 def tasks_answer(folder: Path, wanted: given.Tasks) -> Answer:
     statuses = () if wanted.status is UNSET else (TaskStatus(wanted.status),)
     found, count = list_tasks(folder, TaskFilter(statuses=statuses), limit=wanted.limit)
-    room, more = Room(), max(0, count - len(found))
-    rows = [_row(view, room) for view in found]
+    room = Room()
+    rows = room.rows(found, lambda view: _row(view, room))
+    more = count - len(rows)
     lines = [_line(row) for row in rows] or ["There are no such tasks here."]
     if more:
         lines.append(f"… and {plural(more, 'more task')}")

@@ -61,7 +61,7 @@ class ProjectTools:
             found = feed.runs(limit=RUNS_LOOKED_AT)
             if wanted.state is not UNSET:
                 found = [run for run in found if run.state == wanted.state]
-            return runs_answer(feed, found[: wanted.limit], more=max(0, len(found) - wanted.limit))
+            return runs_answer(feed, found, wanted.limit)
 
         return await self._watch.ask(read)
 
