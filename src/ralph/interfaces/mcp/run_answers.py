@@ -169,7 +169,8 @@ def news_of(feed: Feed, run: RunView, *, after: int | None, limit: int, with_age
         cursor = events[-1].seq
     for event in events if after is not None else reversed(events):
         text = _text(feed, run.id, event)
-        row = {"seq": event.seq, "at": int(event.at), "kind": event.kind, "text": room.block(text)}
+        kind = room.line(event.kind, 40)
+        row = {"seq": event.seq, "at": int(event.at), "kind": kind, "text": room.block(text)}
         if room.is_full:
             break  # it is told whole, next time
         if after is not None:

@@ -139,7 +139,8 @@ class ProjectTools:
 
         heard = await asyncio.to_thread(do)
         does = "is cancelled: it had ended to wait" if heard is Heard.CANCELLED else _DONE[request]
-        return make_answer([f"run {run.id} {does}"], {"run": run.id, "answer": heard.value})
+        name = Room().line(run.id)
+        return make_answer([f"run {name} {does}"], {"run": name, "answer": heard.value})
 
     async def _named(self, reference: str) -> RunView:
         return await asyncio.to_thread(run_view, self._folder, reference)
