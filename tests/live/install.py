@@ -59,6 +59,9 @@ AGENTS: Final[Mapping[str, Package]] = {
     for version in (_given(os.environ.get(OTHER_VERSIONS, "")).get(name),)
 }
 
+INSPECTOR: Final = Package("@modelcontextprotocol/inspector", "2.12.0")
+"""The reference client of MCP servers; it comes with the agents."""
+
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
     given = environment.get("RALPH_AGENTS_CACHE")
@@ -86,8 +89,8 @@ def chosen(names: str) -> list[str]:
 def install(cache: Path, agents: Sequence[str]) -> None:
     cache.mkdir(parents=True, exist_ok=True)
     install_package(cache, NODE)
-    for agent in agents:
-        install_package(cache, AGENTS[agent])
+    for package in (INSPECTOR, *(AGENTS[agent] for agent in agents)):
+        install_package(cache, package)
 
 
 def install_package(cache: Path, package: Package) -> None:

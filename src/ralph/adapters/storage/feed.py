@@ -32,6 +32,7 @@ _ROW = "SELECT seq, iteration, at, kind, data FROM events"
 _AFTER = f"{_ROW} WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 _BEFORE = f"{_ROW} WHERE run_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
 _LANDMARKS = f"{_ROW} WHERE run_id = ? AND seq > ? AND kind <> 'agent_acted' ORDER BY seq LIMIT ?"
+_NEWEST_LANDMARKS = f"{_ROW} WHERE run_id = ? AND kind <> 'agent_acted' ORDER BY seq DESC LIMIT ?"
 _HAS_TASKS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tasks'"
 _HAS_PARENTS = "SELECT 1 FROM pragma_table_info('runs') WHERE name = 'parent_id'"
 _PARTS = "SELECT id FROM runs WHERE parent_id = ? ORDER BY started_at, id LIMIT ?"
@@ -152,8 +153,15 @@ class Feed:
         """The ones just before a number, in order: for scrolling back."""
         return self._events(_BEFORE, run_id, before_seq, limit)[::-1]
 
-    def _events(self, query: str, run_id: str, seq: int, limit: int) -> list[FeedEvent]:
-        return [FeedEvent(*row) for row in self._query(query, run_id, seq, limit)]
+    def landmarks(self, run_id: str, after_seq: int, limit: int) -> list[FeedEvent]:
+        """As ``events``, without the agent's words and tools."""
+        return self._events(_LANDMARKS, run_id, after_seq, limit)
+
+    def newest_landmarks(self, run_id: str, limit: int) -> list[FeedEvent]:
+        return self._events(_NEWEST_LANDMARKS, run_id, limit)[::-1]
+
+    def _events(self, query: str, *values: object) -> list[FeedEvent]:
+        return [FeedEvent(*row) for row in self._query(query, *values)]
 
     # --- iterations ---
 

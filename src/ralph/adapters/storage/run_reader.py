@@ -195,12 +195,16 @@ class RunReader:
     def _rows(self, clause: str, *values: object) -> list[_Row]:
         return [_Row(*row) for row in self.query(f"SELECT {self._columns} FROM runs {clause}", *values)]  # noqa: S608
 
-    def _live_ids(self, here: Owner, started_of: StartedOf) -> set[str]:
+    def owners(self) -> dict[str, Owner]:
+        """The processes of the runs that have not ended, dead ones too."""
         if not self._has_owners:
-            return set()
+            return {}
         owners = "SELECT id, pid, process_started, boot_id, host FROM runs WHERE outcome IS NULL AND pid <> 0"
-        rows = self.query(owners)
-        return {row[0] for row in rows if self._is_alive(Owner(*row[1:]), row[0], here, started_of)}
+        return {row[0]: Owner(*row[1:]) for row in self.query(owners)}
+
+    def _live_ids(self, here: Owner, started_of: StartedOf) -> set[str]:
+        owners = self.owners()
+        return {name for name, owner in owners.items() if self._is_alive(owner, name, here, started_of)}
 
     def _is_alive(self, owner: Owner, run_id: str, here: Owner, started_of: StartedOf) -> bool:
         return not is_gone(owner, run_id, here=here, started_of=started_of, state_folder=self._path.parent)

@@ -36,6 +36,7 @@ COMMANDS = {
     "lessons": "Propose what AGENTS.md could say about repeated failures.",
     "ui": "Watch and steer runs in the terminal.",
     "web": "Watch and steer runs in the browser, even from a phone.",
+    "mcp": "Let an agent or an editor start, follow and steer runs.",
     "runs": "List runs, and remove the files and records of old ones.",
     "export": "Write a run into one file, to continue it elsewhere.",
     "import": "Put a run on record that was exported elsewhere.",

@@ -40,7 +40,7 @@ class RunRecord:
     def __init__(self, reader: RunReader, state_folder: Path) -> None:
         self._reader = reader
         self.state_folder = state_folder
-        self.close, self.count = reader.close, reader.count
+        self.close, self.count, self.owners = reader.close, reader.count, reader.owners
 
     def __enter__(self) -> Self:
         return self
