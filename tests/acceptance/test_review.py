@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.security.test_sandboxed_run import needs_bwrap
+
 from .conftest import Project, copy_of, make_once
 from .review_project import FINDING, ReviewProject, answer, begin, says
 from .running import ended, running, wait_for
@@ -166,7 +168,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("sandbox", [False, True])
+@pytest.mark.parametrize("sandbox", [False, pytest.param(True, marks=needs_bwrap)])
 def test_what_a_reviewer_does_is_thrown_away_and_told(shop: ReviewProject, sandbox: bool) -> None:
     shop.reviewer(answer(FINDING, run=HOSTILE))
     before = shop.state()
@@ -183,6 +185,7 @@ def test_what_a_reviewer_does_is_thrown_away_and_told(shop: ReviewProject, sandb
     assert not list((shop.root / ".ralph").glob("runs/*/proof"))
 
 
+@needs_bwrap
 def test_in_a_sandbox_the_users_files_are_out_of_reach(shop: ReviewProject) -> None:
     root = shop.root
     shop.reviewer(

@@ -15,9 +15,10 @@ from ralph.interfaces.cli.options import (
     agent_option,
     agent_timeout_option,
     given_settings,
+    isolation_option,
     iteration_option,
     json_option,
-    limit_options,
+    limit_options_of_supervise,
     load_with,
     model_option,
     notify_option,
@@ -87,9 +88,10 @@ Examples:
 @json_option("Print JSON: short for --format json.")
 @agent_option()
 @model_option()
+@isolation_option
 @agent_timeout_option("End a session after SECONDS seconds.")
 @iteration_option("Give up after N sessions without a valid answer.  [default: 3]")
-@limit_options
+@limit_options_of_supervise
 @notify_option
 @sandbox_options
 @trust_option
