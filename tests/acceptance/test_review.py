@@ -15,7 +15,7 @@ from tests.security.test_sandboxed_run import needs_bwrap
 
 from .conftest import Project, copy_of, make_once
 from .review_project import FINDING, ReviewProject, answer, begin, says
-from .running import ended, running, wait_for
+from .running import ended, kinds, running, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +139,11 @@ def test_no_valid_answer_is_never_no_findings(shop: ReviewProject) -> None:
     assert ran.stdout == ""
     assert len(shop.review_prompts()) == 2
     shop.ralph("review", "--run", "last", check=2)
+    shop.reviewer(answer(FINDING))
+    resumed = shop.ralph("resume", "last", "-m", "3", check=1)
+    assert "1 finding: 1 high" in resumed.stdout
+    assert "no valid answer" not in resumed.stdout
+    assert "An earlier review of this change did not count" in shop.review_prompts()[2]
 
 
 def test_a_limit_is_not_a_finding(shop: ReviewProject) -> None:
@@ -303,6 +308,7 @@ def test_ctrl_c_and_resume(shop: ReviewProject) -> None:
     with running(shop, "--no-sandbox", command="review") as process:
         wait_for((shop.programs / "began").exists, "the session has begun")
         process.send_signal(signal.SIGINT)
+        wait_for(lambda: "stop_requested" in kinds(shop), "the first signal was heard")
         process.send_signal(signal.SIGINT)
         code, _ = ended(process)
     assert code == 130

@@ -109,11 +109,12 @@ class ReviewStore:
         place = self.place
         with held(self._folder / "lock"):
             try:
-                await self._check_out(place, commit, base)
+                try:
+                    await self._check_out(place, commit, base)
+                except OSError as error:
+                    message = f"cannot make a checkout to review in {place}: {error.strerror or error}"
+                    raise GitFailed(message, hint="see whether the disk is full") from error
                 yield Checkout(place, commit, self._private(place))
-            except OSError as error:
-                message = f"cannot make a checkout to review in {place}: {error.strerror or error}"
-                raise GitFailed(message, hint="see whether the disk is full") from error
             finally:
                 await asyncio.to_thread(remove_tree, place)
 

@@ -94,7 +94,9 @@ class ReviewComposition:
             async with kit.at(path, reads=[Path(objects.text)]) as apart:
                 yield apart.agent(tags=(tag,))
 
-        notes = [f"reviews {target.commit[:12]} compared with {target.base_name}, in a checkout of its own"]
+        notes = [
+            f"reviews {target.commit[:12]} compared with {target.base_name}; a checkout of it is the workspace"
+        ]
         if not self.what and not await git.is_clean():
             notes.append("what is not committed is not reviewed")
         yield Composed(
