@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -234,6 +235,7 @@ def test_an_empty_change_needs_no_session(shop: ReviewProject) -> None:
     ran = shop.review("main", check=0)
 
     assert "Nothing to review: main" in ran.stdout
+    assert "the agent's word" not in ran.stderr
     assert shop.review_prompts() == []
 
 
@@ -265,6 +267,33 @@ def test_histories_that_share_nothing(shop: ReviewProject) -> None:
     shop.reviewer(answer())
 
     assert "no commit in common" in shop.review(check=2).stderr
+
+
+def test_a_shallow_clone_is_reviewed_if_it_has_the_base(shop: ReviewProject, tmp_path: Path) -> None:
+    shallow = ReviewProject(tmp_path / "shallow", shop.programs)
+    source = (
+        "clone",
+        "-q",
+        "--no-single-branch",
+        "--branch",
+        "feature",
+        f"file://{shop.root}",
+        str(shallow.root),
+    )
+    shop.git(*source, "--depth", "2")
+    settings = json.loads((shop.root / ".ralph/settings.json").read_text())
+    shallow.settings(**settings)
+    shallow.reviewer(answer(FINDING))
+
+    found = json.loads(shallow.review("--base", "origin/main", "--json", check=1).stdout)
+    assert (found["baseName"], found["findings"][0]["place"]) == ("origin/main", "line")
+
+    shutil.rmtree(shallow.root)
+    shop.git(*source, "--depth", "1")
+    shallow.settings(**settings)
+    ran = shallow.review("--base", "origin/main", check=2)
+    assert "no commit in common" in ran.stderr
+    assert "--unshallow" in ran.stderr
 
 
 def test_a_range_and_another_branch_are_reviewed_where_they_are(shop: ReviewProject) -> None:

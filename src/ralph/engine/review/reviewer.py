@@ -11,7 +11,7 @@ from ralph.domain.loop.events import Warned
 from ralph.domain.loop.session_report import AgentReport, Ending, Fatal
 from ralph.engine.ports import Agent, AgentRequest, Publish
 from ralph.engine.review.ports import ReviewedCommit
-from ralph.errors import AgentUnavailable
+from ralph.errors import AgentUnavailable, ConfigError
 
 MOST_NAMED = 5
 
@@ -35,8 +35,11 @@ class Reviewer:
             try:
                 async with self._agent_at(checkout.top) as agent:
                     report = await agent.run(here, publish, stop=stop)
-            except AgentUnavailable as error:  # no sandbox can be had there, say
-                fault = Fatal(error.message, error.hint or "")
+            except (
+                AgentUnavailable,
+                ConfigError,
+            ) as error:  # no sandbox can be had around what is there, say
+                fault = Fatal(error.message, error.hint)
                 return AgentReport(ending=Ending.NOT_STARTED, exit_code=None, is_orderly=False, fault=fault)
             if changes := await checkout.changes():
                 publish(Warned(f"the reviewer changed {_listed(changes)}: that was thrown away"))
