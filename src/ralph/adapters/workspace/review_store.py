@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 
 from ralph.adapters import beneath, trees
-from ralph.adapters.files import make_private_folder, real_path, write_private
+from ralph.adapters.files import PRIVATE_FILE, make_private_folder, real_path, write_private
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.left_checkouts import held, remove_left_checkouts, remove_tree
 from ralph.adapters.workspace.outpost import take_objects
 from ralph.adapters.workspace.proof_store import AS_THEY_ARE, NO_CONFIGURATION
+from ralph.adapters.workspace.sealed_files import remove
 from ralph.domain.review.question import DIFF_CHARS, OBEYED, Change
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import ProcessRunner
@@ -52,13 +54,14 @@ class ReviewStore:
         write_private(self._directory / "info" / "attributes", AS_THEY_ARE.encode())
         await take_objects(self._user, self._directory)
 
-    def remove(self) -> None:
+    def discard(self) -> None:
         """All of it: nobody needs it any more."""
         remove_tree(self._folder)
 
     async def change(self, *, what: str, words: str, commit: str, base: str, base_name: str) -> Change | None:
         """What there is to review; None: nothing. ``words``: what its authors say besides their commits."""
-        with (self._folder / DIFF).open("wb") as file:
+        remove(self._folder / DIFF)
+        with beneath.open_new(self._folder / DIFF, self._folder, mode=PRIVATE_FILE) as file:
 
             def take(chunk: bytes) -> None:
                 file.write(chunk)
@@ -88,7 +91,10 @@ class ReviewStore:
 
     def _excerpt(self) -> Excerpt:
         diff = Excerpt(DIFF_CHARS, Keep.BOTH)
-        with (self._folder / DIFF).open(errors="replace", newline="") as file:
+        with (
+            beneath.open_plain(self._folder / DIFF, self._folder) as raw,
+            TextIOWrapper(raw, "utf-8", errors="replace", newline="") as file,
+        ):
             while piece := file.read(1_000_000):
                 diff.add(piece)
         return diff
@@ -149,8 +155,8 @@ class ReviewStore:
         await git.must("init", *options, *map(str, where))
         directory = Path(where[-1]) if "--bare" in where else Path(where[-1]) / ".git"
         make_private_folder(directory / "info")
-        with (directory / "config").open("a") as file:
-            file.write(_SETTINGS)
+        config = beneath.read_whole(directory / "config", MOST_FILE, directory) or b""
+        write_private(directory / "config", config + _SETTINGS.encode())
 
     def _private(self, work_tree: Path) -> Git:
         environment = {

@@ -82,7 +82,7 @@ class ReviewComposition:
             keep((), is_empty=True)
             why = f"nothing to review: {target.what} changes nothing compared with {target.base_name}"
             yield Composed(work=NoWork(why), agent=kit.agent(tags=()), rules=kit.launch.rules())
-            store.remove()
+            store.discard()
             return
         tag = f"review-{secrets.token_hex(4)}"  # the change cannot know it, and so cannot answer for the reviewer
         asked = question(change, tag=tag)
@@ -107,7 +107,7 @@ class ReviewComposition:
             notes=notes,
         )
         if file.exists():
-            store.remove()
+            store.discard()
 
 
 def _review(kit: Kit, target: Target, findings: Sequence[Finding], *, is_empty: bool) -> Review:
