@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from ralph.domain.delivery.kind import DeliveryKind
 from ralph.errors import ServiceAway, ServiceRefused, UsageError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ralph.adapters.workspace.outpost import Outpost
     from ralph.config.schema import Settings
     from ralph.domain.delivery.facts import Policy
+    from ralph.domain.delivery.pull_name import PullName
     from ralph.domain.delivery.receipt import Receipt
     from ralph.domain.delivery.texts import Purpose
     from ralph.domain.loop.assignment import Assignment
@@ -98,29 +100,32 @@ class Port:
         )
 
 
-async def open_port(kit: Kit, *, base: str = "") -> Port:
-    """Before any session is paid: everything without which nothing could be delivered. ``base``: instead of the settings'."""
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a run reaches the forge of its remote."""
+
+    forge: Forge
+    address: str
+    runner: ProcessRunner
+    login: Sequence[str]
+
+
+async def find_way(kit: Kit, git: Git, *, pushes: bool = True) -> Way:
+    """Nothing is asked of the forge yet. Raises UsageError if there is no remote. ``pushes``: or only looks."""
     from ralph.adapters.forges.choice import find_forge
     from ralph.adapters.forges.git_login import login_for
-    from ralph.adapters.git import Git
     from ralph.adapters.workspace.delivered_branch import remote_address
-    from ralph.adapters.workspace.outpost import Outpost
     from ralph.adapters.workspace.push_target import require_pushable
 
     settings, own = kit.launch.settings.pull_request, kit.runners.own
-    git = Git(kit.workspace, kit.runners.outside)
-    await git.require_identity()
-    wanted = base or settings.base
-    if wanted and not (await git.run("check-ref-format", f"refs/heads/{wanted}")).ok:
-        message = f"{wanted!r} cannot be the name of a branch, so no remote has it"
-        raise UsageError(message, hint="name another with --base, or in pullRequest.base")
     address = await remote_address(git, settings.remote)
     if not address:
-        message = f"there is no git remote {settings.remote} to push to"
+        message = f"there is no git remote {settings.remote} to {'push to' if pushes else 'fetch from'}"
         raise UsageError(
             message, hint=f"`git remote add {settings.remote} ADDRESS`, or name another in pullRequest.remote"
         )
-    require_pushable(address, settings.remote, workspace=kit.workspace, state=kit.launch.state_folder)
+    if pushes:
+        require_pushable(address, settings.remote, workspace=kit.workspace, state=kit.launch.state_folder)
     runner = reaching(kit)
     forge = find_forge(
         address,
@@ -130,23 +135,46 @@ async def open_port(kit: Kit, *, base: str = "") -> Port:
         runner=runner,
         cwd=kit.workspace,
     )
+    login = login_for(address, settings.repository, environ=kit.runners.environment, find=own.find)
+    return Way(forge, address, runner, login)
+
+
+async def open_port(kit: Kit, *, base: str = "") -> Port:
+    """Before any session is paid: everything without which nothing could be delivered. ``base``: instead of the settings'."""
+    from ralph.adapters.git import Git
+    from ralph.adapters.workspace.outpost import Outpost
+
+    git = Git(kit.workspace, kit.runners.outside)
+    await git.require_identity()
+    wanted = base or kit.launch.settings.pull_request.base
+    if wanted and not (await git.run("check-ref-format", f"refs/heads/{wanted}")).ok:
+        message = f"{wanted!r} cannot be the name of a branch, so no remote has it"
+        raise UsageError(message, hint="name another with --base, or in pullRequest.base")
+    way = await find_way(kit, git)
     with at_the_start(kit):
-        repository = await forge.repository()
+        repository = await way.forge.repository()
     if not repository.can_push:
         message = f"you may not write to {repository.name}"
         raise ServiceRefused(
             message,
             hint="ask for write access, or push to a fork of your own and open the pull request there",
         )
-    login = login_for(address, settings.repository, environ=kit.runners.environment, find=own.find)
     return Port(
-        forge,
+        way.forge,
         repository,
-        address,
+        way.address,
         wanted or repository.default_branch,
-        await Outpost.make(git, runner, login),
+        await Outpost.make(git, way.runner, way.login),
         is_base_named=bool(wanted),
     )
+
+
+def require_own_pull(name: PullName, repository: Repository) -> None:
+    """Raises UsageError if the address is of another repository. One that does not say where it is may be any."""
+    is_there = not repository.url or (urlsplit(repository.url).netloc or "").lower() == name.host.lower()
+    if name.repository and (name.repository.lower() != repository.name.lower() or not is_there):
+        message = f"{name.text} is not a pull request of {repository.name}"
+        raise UsageError(message, hint="start ralph in the repository that it belongs to")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -239,13 +239,35 @@ class Kit:
 
         ``reads`` and ``writes``: what else they need; ``allow``: hosts.
         """
-        runners, confined = self.runners, self.runners.confinement.sandbox
-        if confined is None or not self.launch.settings.sandbox_checks:
-            yield runners.checks
+        if not self.runners.is_confined or not self.launch.settings.sandbox_checks:
+            yield self.runners.checks
             return
+        async with self._confined_at(path, self.runners.environment, reads, writes, allow) as runner:
+            yield runner
+
+    @asynccontextmanager
+    async def at(self, path: Path, *, reads: Sequence[Path] = ()) -> AsyncIterator[Kit]:
+        """For sessions in a place of their own: its agents may write only there, if the run is confined."""
+        if not self.runners.is_confined:
+            yield self
+            return
+        async with self._confined_at(path, self.runners.agent_environment, reads, (), ()) as runner:
+            yield replace(self, runners=replace(self.runners, agents=runner))
+
+    @asynccontextmanager
+    async def _confined_at(
+        self,
+        path: Path,
+        environment: Mapping[str, str],
+        reads: Sequence[Path],
+        writes: Sequence[Path],
+        allow: Sequence[str],
+    ) -> AsyncIterator[ProcessRunner]:
         from ralph.adapters.processes.runner import PosixProcessRunner
         from ralph.wiring.confinement import open_confinement
 
+        runners, confined = self.runners, self.runners.confinement.sandbox
+        assert confined is not None, "the run is confined"
         run_id, sandbox = self.record.run_id, self.launch.settings.sandbox
         sandbox = replace(sandbox, kind=confined.kind, readonly=(*sandbox.readonly, *map(str, reads)))
         if allow:
@@ -271,7 +293,7 @@ class Kit:
             environment=runners.agent_environment,
             report=self.warn,
         ) as confinement:
-            yield confinement.around(ours, runners.environment)
+            yield confinement.around(ours, environment)
 
     def scm(self, agent: Agent, *, completion: str) -> ScmAction | None:
         """What the settings want to happen with proven changes; ``prepare`` it before the first session."""

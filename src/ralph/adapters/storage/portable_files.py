@@ -31,6 +31,7 @@ LEFT = (
     "proof/[0-9]*/*",  # throw-away checkouts
     "outpost/*",  # a mirror of the remote
     *(f"proof/{name}" for name in ("lock", "entries", "names", "gone", "objects", "filtered", "adopted")),
+    *("proof/paths", "proof/review.*"),
     *("proof/patch.index", "proof/no.index", "proof/*.new", "merge.index", "*.lock", "*.tmp", "*.sock"),
 )
 """In a run's folder: what is made again when it is needed, or means nothing elsewhere."""

@@ -42,7 +42,7 @@ class Outpost:
         await home.must(
             "init", "--quiet", "--bare", "--template=", f"--object-format={kind}", "--", str(folder)
         )
-        await _take_objects(home, folder)
+        await take_objects(home, folder)
         settings = [*_parse(await home.run("config", "--local", "--includes", "--null", "--list"))]
         obeyed = [(key, value) for key, value in settings if key.startswith(_OBEYED)]
         text = "".join(_written(key, value) for key, value in [("core.bare", "true"), *obeyed])
@@ -55,12 +55,12 @@ class Outpost:
         """A git command that talks to the remote."""
         return await self._there.run(*arguments, is_remote=True, configuration=self._options)
 
-    async def bring(self, address: str, ref: str, into: str) -> Ran:
-        """Fetch a ref of the remote into a ref of the user's repository."""
+    async def bring(self, address: str, ref: str, into: str, *, home: Git | None = None) -> Ran:
+        """Fetch a ref of the remote into a ref of the user's repository, or of ``home`` instead."""
         ran = await self.reach(*_FETCH, "--", address, f"+{ref}:{ref}")
         if not ran.ok:
             return ran
-        return await self._home.run(*_FETCH, "--", str(self._folder), f"+{ref}:{into}")
+        return await (home or self._home).run(*_FETCH, "--", str(self._folder), f"+{ref}:{into}")
 
 
 def _remove(folder: Path) -> None:
@@ -68,7 +68,7 @@ def _remove(folder: Path) -> None:
         trees.remove_tree(folder)
 
 
-async def _take_objects(home: Git, folder: Path) -> None:
+async def take_objects(home: Git, folder: Path) -> None:
     """Nothing is copied: what the user's repository has is there, also what is committed later."""
     found = (await home.must("rev-parse", "--path-format=absolute", "--git-path", "objects")).text
     beneath.write_atomic(folder / "objects" / "info" / "alternates", os.fsencode(found) + b"\n", folder)

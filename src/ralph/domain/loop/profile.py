@@ -26,4 +26,5 @@ class Profile:
     own_guardrails: bool = False  # has its own list instead of the common one
     sandbox: str = "none"  # the default for its agent
     delivers: bool = False  # accepted work can become a pull request
+    answers: bool = False  # what it ends with is printed on stdout; until then, what the agent says is talk
     limit: str = "maximumIterations"  # the setting that limits its launches; empty: there is none

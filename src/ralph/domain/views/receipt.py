@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ralph.domain.proof.policy import UNCHECKED, ProofPolicy
@@ -50,13 +50,13 @@ def receipt(run: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> dict
     }
 
 
-def _caveat(proof: Mapping[str, Any] | None, iterations: Iterable[Mapping[str, Any]]) -> str:
+def _caveat(proof: Mapping[str, Any] | None, iterations: Sequence[Mapping[str, Any]]) -> str:
     """What must be said of work that was accepted."""
     if proof is not None:
         return ProofPolicy(proof.get("strength", ""), proof.get("tests", "")).caveat
     every = [check for each in iterations for check in each["checks"]]
     was_checked = any(check.get("verdict") == "passed" and check.get("required") for check in every)
-    return "" if was_checked else UNCHECKED
+    return "" if was_checked or not iterations else UNCHECKED  # without a session there is no word
 
 
 def _check(result: Mapping[str, Any]) -> dict[str, Any]:

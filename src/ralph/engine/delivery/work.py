@@ -23,10 +23,13 @@ STAYS = 60.0
 
 
 class NoWork:
-    """For a branch that is there already: nothing has to be done before it is delivered."""
+    """For a branch that is there already: nothing has to be done before it is delivered. ``why``: to tell."""
+
+    def __init__(self, why: str = "") -> None:
+        self._why = why
 
     async def next(self, state: LoopState) -> Offer:
-        return Drained("")
+        return Drained(self._why)
 
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         """Nothing was offered."""

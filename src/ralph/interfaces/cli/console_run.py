@@ -103,14 +103,15 @@ def _run_on_streams(
         from ralph.interfaces.cli.console.live_lines import LiveLines
 
         status = LiveLines(sys.stderr, err_look)
+    out = sys.stderr if launch.profile.answers else sys.stdout
     console = Console(
-        sys.stdout,
+        out,
         sys.stderr,
         err_look,
         verbose=verbose,
         stream_agent_output=settings.stream_agent_output,
         json_lines=json_lines,
-        out_look=look_for(sys.stdout, settings.output),
+        out_look=look_for(out, settings.output),
         status=status,
         place=_place_of(launch),
     )

@@ -14,6 +14,8 @@ class ExitCode(IntEnum):
     """The work is done and proven."""
     EXHAUSTED = 1
     """A limit was reached: iterations, budget, restarts, stuck."""
+    FINDINGS = 1
+    """Only of `ralph review`: it found something."""
     USAGE = 2
     """Flags, settings or arguments are wrong, or the workspace is busy."""
     BUG = 3

@@ -24,6 +24,7 @@ COMMANDS = {
     "cancel": "Cancel tasks, even while they are being worked on.",
     "stats": "Show how past work on tasks went, and what limits it suggests.",
     "ship": "Open a pull request for a branch, and follow it until it is green.",
+    "review": "Review a branch or a pull request, without changing it.",
     "resume": "Resume an interrupted run.",
     "task": "Add, list, change and export tasks that say what done means.",
     "plan": "Work through a PRD's stories; only a fresh review passes one.",

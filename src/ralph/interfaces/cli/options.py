@@ -455,7 +455,7 @@ _KEEP_FREE = setting_option(
 )
 limit_options = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _STUCK_AFTER, _NO_WAIT, _KEEP_FREE)
 limit_options_of_supervise = all_of(_MAX_COST, _MAX_TOKENS, _MAX_TIME, _NO_WAIT, _KEEP_FREE)
-"""Without ``--stuck-after``: a supervised run does not measure progress."""
+"""Without ``--stuck-after``: a supervised run, or a review, does not measure progress."""
 
 
 # --- settings ---

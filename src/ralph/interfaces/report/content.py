@@ -112,7 +112,7 @@ class ReportContent:
         """What it means if nothing was checked; empty if something was."""
         if self.figures.check_rates:
             return ""
-        if self.run.state is RunState.COMPLETED:
+        if self.run.state is RunState.COMPLETED and (self.iterations or self.parts):
             return f"{UNCHECKED[0].upper()}{UNCHECKED[1:]}."
         return "No check was run."
 

@@ -87,6 +87,15 @@ def prepare_ship_run(
     return prepare_ship(loaded, root, target, base=base, title=title, stays=watch)
 
 
+def prepare_review_run(
+    loaded: Loaded, root: Root, what: str = "", *, base: str = "", rounds: int | None = None
+) -> Launch:
+    """`ralph review`: a branch, a commit, a range or a pull request, by default what is checked out."""
+    from ralph.wiring.runs.review_run import ROUNDS, prepare_review
+
+    return prepare_review(loaded, root, what, base=base, rounds=rounds or ROUNDS)
+
+
 def prepare_plan_run(
     loaded: Loaded,
     root: Root,

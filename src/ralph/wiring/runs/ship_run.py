@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from ralph.adapters.files import read_whole
 from ralph.adapters.git import Git
@@ -18,6 +16,7 @@ from ralph.config.loading import Loaded
 from ralph.config.root import Root, git_top
 from ralph.domain.delivery.facts import PullRequest, PullState
 from ralph.domain.delivery.kind import DeliveryKind
+from ralph.domain.delivery.pull_name import PullName, parse_pull
 from ralph.domain.delivery.texts import Purpose
 from ralph.domain.loop.profile import Profile
 from ralph.engine.delivery.work import NoWork
@@ -32,6 +31,7 @@ from ralph.wiring.delivery import (
     delivery_demands,
     open_port,
     require_clean,
+    require_own_pull,
 )
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
@@ -41,8 +41,6 @@ from ralph.wiring.requirements import guardrails_of, require_runnable
 
 HEADS = "ref: refs/heads/"
 MOST_BYTES = 10_000
-_NUMBER = re.compile(r"#?(\d{1,18})|https?://([^/\s]+)/(\S+?)/(?:pull|pulls)/(\d{1,18})(?:[/?#]\S*)?")
-"""A pull request by its number, or by its address: host, repository, number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +110,9 @@ class ShipComposition:
             raise UsageError(
                 message, hint="name a branch: `ralph ship BRANCH`, or make one: `git switch -c NAME`"
             )
-        found = _NUMBER.fullmatch(wanted)
-        if found is not None and not await git.commit_of(f"refs/heads/{wanted}"):
-            pull = await _pull_of(port, found, is_new=not kit.launch.resumes)
+        named = parse_pull(wanted)
+        if named is not None and not await git.commit_of(f"refs/heads/{wanted}"):
+            pull = await _pull_of(port, named, is_new=not kit.launch.resumes)
             port, wanted = replace(port, base=self.base or pull.base), pull.branch
             await _bring(git, port, wanted)
         if wanted in (port.base, port.repository.default_branch):
@@ -132,12 +130,10 @@ class ShipComposition:
         return port, branch
 
 
-async def _pull_of(port: Port, found: re.Match[str], *, is_new: bool) -> PullRequest:
+async def _pull_of(port: Port, named: PullName, *, is_new: bool) -> PullRequest:
     """The pull request that was named, if its branch can be pushed to. ``is_new``: nobody waits for how it ends."""
-    number, repository = int(found[1] or found[4]), port.repository
-    if found[3] and (found[3].lower() != repository.name.lower() or not _is_at(repository.url, found[2])):
-        message = f"{found[0]} is not a pull request of {repository.name}"
-        raise UsageError(message, hint="start ralph in the repository that it belongs to")
+    number = named.number
+    require_own_pull(named, port.repository)
     pull = await port.forge.pull(number)
     if pull.state is not PullState.OPEN and is_new:
         by = f" by {pull.by}" if pull.by else ""
@@ -150,11 +146,6 @@ async def _pull_of(port: Port, found: re.Match[str], *, is_new: bool) -> PullReq
             message, hint="ralph pushes to the remote's own branches only: fetch it and ship your own branch"
         )
     return pull
-
-
-def _is_at(url: str, host: str) -> bool:
-    """Whether the repository is there; if it does not say where it is, nothing speaks against it."""
-    return not url or (urlsplit(url).netloc or "").lower() == host.lower()
 
 
 async def _bring(git: Git, port: Port, branch: str) -> None:

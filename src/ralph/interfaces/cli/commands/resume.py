@@ -102,4 +102,8 @@ def command(
     for difference in resumed.changed if shift is None or not shift.continues else ():
         print(f"ralph: since the run began: {difference}", file=sys.stderr)
     result = run_on_console(resumed.launch, verbose=verbose, json_lines=as_json)
+    if resumed.launch.profile.answers:
+        from ralph.interfaces.cli.commands.review import conclude
+
+        return conclude(resumed.launch, resumed.run.id, result.outcome, form=None if as_json else "text")
     return exit_code_of(result.outcome)

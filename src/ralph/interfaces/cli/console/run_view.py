@@ -576,7 +576,7 @@ class Console:
         )
         started = None if self._is_part else self._started
         is_done = event.outcome is Outcome.COMPLETED
-        caveats = self._caveats(started.proof) if started is not None and is_done else ()
+        caveats = self._caveats(started.proof, event.iterations) if started is not None and is_done else ()
         in_table = self._tasks.told if self._tasks is not None else ()
         notes = (note for note in (*caveats, *event.concerns) if note and note not in in_table)
         lines += ["   " + self._odd(clean_line(note)) for note in notes]
@@ -593,12 +593,12 @@ class Console:
             lines += ["   hint: " + clean(event.hint).rstrip("\n").replace("\n", "\n   ")]
         return lines
 
-    def _caveats(self, policy: ProofPolicy | None) -> tuple[str, ...]:
+    def _caveats(self, policy: ProofPolicy | None, iterations: int) -> tuple[str, ...]:
         """What must be said of work that was accepted."""
         if policy is not None:
             return (policy.caveat, self._not_seen_to_fail)
-        is_word_alone = self._tasks is None and not self._was_checked and not self._pulls
-        return (UNCHECKED,) if is_word_alone else ()
+        was_judged = self._was_checked or self._pulls or not iterations  # without a session there is no word
+        return (UNCHECKED,) if self._tasks is None and not was_judged else ()
 
 
 def _waiting(reason: str) -> str:
