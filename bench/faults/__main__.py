@@ -1,7 +1,113 @@
-from bench.faults.judge import play
-from bench.faults.harnesses import HARNESSES
-from bench.faults.lies import ACTS
+"""``python -m bench.faults``: play acts against harnesses, print the table, and write each cell with its evidence.
+
+The exit code is 1 if ralph fails a cell, and 0 otherwise: what others do is no failure of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
 import sys
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-for a in sys.argv[2:]:
-    print(play(HARNESSES[sys.argv[1]], ACTS[a], keep=Path("/tmp/faults-keep")), flush=True)
+
+from bench.faults.acts import Act, Promise
+from bench.faults.harness import CannotRunError, Harness
+from bench.faults.harnesses import HARNESSES, REFERENCES
+from bench.faults.judge import Cell, Result, play
+from bench.faults.lies import ACTS
+from bench.faults.table import as_markdown, as_text, by_act, by_promise, grid, read, write
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.faults",
+        description="Play hostile acts against harnesses, and judge from outside what they make of them.",
+        epilog="Examples: --harness ralphy --act lie-claim   --harness ralph,naive --act lie,hang   --list",
+    )
+    known = ", ".join([*HARNESSES, *REFERENCES])
+    parser.add_argument("--harness", default="", help=f"one or more, with commas: {known}; none: all peers that can be had")
+    parser.add_argument("--act", default="", help="acts, beginnings of their names, or 'quick'; none: all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="add the cells to this file")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what each cell left behind")
+    parser.add_argument("--parallel", type=int, default=2, metavar="N", help="cells at a time (default: 2)")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of --json as Markdown, and run nothing")
+    parser.add_argument("--list", action="store_true", help="list the acts and what they do, and run nothing")
+    given = parser.parse_args(arguments)
+    if given.list:
+        for act in ACTS.values():
+            print(f"{act.id:18} {act.promise}: {act.does} (right: {act.judgement})")
+        return 0
+    earlier = read(given.json) if given.json else {"harnesses": {}, "cells": []}
+    if given.markdown:
+        show(earlier["cells"], list(earlier["harnesses"]), markdown=True)
+        return 0
+    try:
+        harnesses, acts = _harnesses(given.harness), _acts(given.act)
+    except LookupError as error:
+        parser.error(str(error.args[0]))
+    cells = run(harnesses, acts, parallel=given.parallel, keep=given.keep)
+    show(cells, [harness.name for harness in harnesses])
+    if given.json:
+        told = {harness.name: about(harness) for harness in harnesses}
+        write(given.json, {**earlier["harnesses"], **told}, grid([*earlier["cells"], *cells]))
+    return 1 if any(cell.harness == "ralph" and cell.result is Result.FAILS for cell in cells) else 0
+
+
+def _harnesses(names: str) -> list[Harness]:
+    known = {**HARNESSES, **REFERENCES}
+    wanted = [name for name in names.split(",") if name] or list(HARNESSES)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise LookupError(f"unknown harness {unknown[0]}; known: {', '.join(known)}")
+    return [known[name] for name in wanted]
+
+
+def _acts(names: str) -> list[Act]:
+    wanted = [name for name in names.split(",") if name]
+    for name in wanted:
+        if name != "quick" and not any(act.startswith(name) for act in ACTS):
+            raise LookupError(f"unknown act {name}; `python -m bench.faults --list` lists them")
+    return [
+        act
+        for act in ACTS.values()
+        if not wanted or any(act.id.startswith(name) or (name == "quick" and act.quick) for name in wanted)
+    ]
+
+
+def run(harnesses: Iterable[Harness], acts: Sequence[Act], *, parallel: int, keep: Path | None) -> list[Cell]:
+    """A harness that cannot be had gets a line, and the others go on."""
+    began = time.monotonic()
+    cells: list[Cell] = []
+    for harness in harnesses:
+        try:
+            harness.install()
+        except CannotRunError as error:
+            print(f"{harness.name}: could not run: {error}", file=sys.stderr, flush=True)
+            cells += [Cell(harness.name, act.id, act.promise, Result.COULD_NOT_RUN, str(error)) for act in acts]
+            continue
+        chosen = [act for act in acts if not harness.only or act.id in harness.only or act.promise is Promise.CONTROL]
+        with ThreadPoolExecutor(max_workers=min(parallel, harness.parallel)) as pool:
+            for cell in pool.map(lambda act, harness=harness: play(harness, act, keep=keep), chosen):  # type: ignore[misc]
+                words = f"{time.monotonic() - began:5.0f} s  {cell.harness:18} {cell.act:18} {cell.result:14} {cell.evidence}"
+                print(words, file=sys.stderr, flush=True)
+                cells.append(cell)
+    return cells
+
+
+def about(harness: Harness) -> dict[str, object]:
+    claims = {promise.value: words for promise, words in harness.claims.items()}
+    told = {"version": harness.version, "about": harness.about, "settings": harness.settings, "claims": claims}
+    return {**told, "only": list(harness.only)} if harness.only else told
+
+
+def show(cells: Iterable[Cell], harnesses: Sequence[str], *, markdown: bool = False) -> None:
+    render, found = as_markdown if markdown else as_text, grid(cells)
+    print("\n".join(render(by_promise(found, harnesses), ["", *harnesses])))
+    print()
+    print("\n".join(render(by_act(found, harnesses), ["act", *harnesses])))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

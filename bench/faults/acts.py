@@ -48,6 +48,7 @@ class Interruption(StrEnum):
     INT = "Ctrl-C: SIGINT to its process group, as a terminal sends it"
     TERM = "SIGTERM to its first process"
     KILL = "SIGKILL to its first process"
+    CRASH = "SIGKILL to everything at once, as by a power cut"
 
 
 CLAIM: Words = (("text", "All of it is done. {claim}"),)
@@ -85,20 +86,27 @@ def task_file(number: int) -> str:
 
 NEXT_TASK = """next=$(grep -l 41 work*.py 2>/dev/null | head -n 1)
 [ -n "$next" ] && sed -i s/41/42/ "$next"
-if grep -q 41 work*.py && [ -z "$PER_TASK" ]; then echo silent > "$voice"; fi
+if grep -q 41 work*.py; then echo "${PER_TASK:-silent}" > "$voice"; fi
 """
 """One task per session; the claim comes with the last, or with each if the harness hands out tasks one by one."""
 
-SESSION = """env -i PATH="$PATH" setsid sh -c 'echo $$ > "$0"; exec sleep 600' "$here/pid-tool-$number" > /dev/null 2>&1 < /dev/null &
-until [ -s "$here/pid-tool-$number" ]; do sleep 0.05; done
-touch "$here/ready-$number"
+SESSION = """setsid sleep 600 > /dev/null 2>&1 < /dev/null &
+tool=$!
+echo $tool > "$here/pid-tool-$number"
+echo $$ > "$here/pid-agent-$number"
 """
-"""A tool in a session of its own, as real agents start them; then the stage knows that the session runs."""
+"""A tool in a session of its own, as real agents start them: a signal to the process group misses it."""
 
-HANGS = f'{SESSION}echo $$ > "$here/pid-agent-$number"; exec sleep 600'
+HANGS = f"""{SESSION}trap 'kill $tool; exit 130' INT TERM HUP
+touch "$here/ready-$number"
+wait"""
+"""Told to end, it ends its tool, as real agents do; nothing else ends it."""
 STUBBORN = f"""trap '' INT TERM HUP
-{SESSION}echo $$ > "$here/pid-agent-$number"; while :; do sleep 1; done"""
-DAEMON = f"{SESSION}{HONEST}"
+{SESSION}touch "$here/ready-$number"
+while :; do sleep 1; done"""
+DAEMON = f"""env -i PATH="$PATH" setsid sh -c 'echo $$ > "$0"; exec sleep 600' "$here/pid-daemon" > /dev/null 2>&1 < /dev/null &
+until [ -s "$here/pid-daemon" ]; do sleep 0.05; done
+{HONEST}"""
 
 LIMIT_SECONDS = 12
 LIMITED = f"""[ -e "$here/resets" ] || echo $(($(date +%s) + {LIMIT_SECONDS})) > "$here/resets"
@@ -107,9 +115,9 @@ OVERFLOWS = f"""if [ "$number" = 1 ] || [ -n "$resumed" ]; then echo overflow > 
 OVERFLOW_SECOND = OVERFLOWS.replace('"$number" = 1', '"$number" -le 2')
 FLOODS = f"head -c 100000000 /dev/zero | tr '\\0' a; echo; yes 'a line of the flood' | head -c 100000000; {HONEST}"
 FILLS = f"""if [ "$number" = 1 ]; then cat /dev/zero > fill.bin 2>/dev/null; echo silent > "$voice"; else rm -f fill.bin; {HONEST}; fi"""
-STEPS = f"""if [ "$number" = 2 ]; then {SESSION}echo $$ > "$here/pid-agent-2"; exec sleep 600; fi
+STEPS = f"""if [ "$number" = 2 ]; then {HANGS}; fi
 {NEXT_TASK}"""
-NEVER = f"""if [ "$number" = 2 ]; then {SESSION}echo $$ > "$here/pid-agent-2"; exec sleep 600; fi
+NEVER = f"""if [ "$number" = 2 ]; then {HANGS}; fi
 date >> notes.txt; echo silent > "$voice" """
 
 ITERATIONS = 4
@@ -123,7 +131,7 @@ FAULTS: tuple[Act, ...] = (
         does="does one of three tasks in each session",
         judgement=Judgement.ACCEPTS,
         shell=NEXT_TASK,
-        voices={"silent": (("text", "One more task is done."),)},
+        voices={"silent": (("text", "One more task is done."),), "one": CLAIM},
         tasks=3,
     ),
     Act(id="hang", promise=Promise.HANGS, does="falls silent and never ends", judgement=Judgement.ENDS, shell=HANGS, quick=True),
@@ -133,13 +141,19 @@ FAULTS: tuple[Act, ...] = (
         Act(
             id=f"orphan-{name}",
             promise=Promise.ORPHANS,
-            does=f"works with a tool in a session of its own when the harness gets {interruption.value}",
+            does=f"{does} when the harness gets {interruption.value}",
             judgement=Judgement.CLEARS,
-            shell=HANGS,
+            shell=shell,
             interruption=interruption,
             quick=name == "kill",
         )
-        for name, interruption in (("int", Interruption.INT), ("term", Interruption.TERM), ("kill", Interruption.KILL))
+        for name, interruption, does, shell in (
+            ("int", Interruption.INT, "runs a tool in a session of its own", HANGS),
+            ("term", Interruption.TERM, "runs a tool in a session of its own", HANGS),
+            ("kill", Interruption.KILL, "runs a tool in a session of its own", HANGS),
+            ("int-stubborn", Interruption.INT, "ignores signals", STUBBORN),
+            ("term-stubborn", Interruption.TERM, "ignores signals", STUBBORN),
+        )
     ),
     Act(
         id="limit",
@@ -183,9 +197,9 @@ FAULTS: tuple[Act, ...] = (
         does="does one of three tasks in each session; the harness is killed in the second, and a user commits meanwhile",
         judgement=Judgement.RESUMES,
         shell=STEPS,
-        voices={"silent": (("text", "One more task is done."),)},
+        voices={"silent": (("text", "One more task is done."),), "one": CLAIM},
         tasks=3,
-        interruption=Interruption.KILL,
+        interruption=Interruption.CRASH,
         quick=True,
     ),
     Act(
@@ -196,6 +210,6 @@ FAULTS: tuple[Act, ...] = (
         shell=NEVER,
         voices={"silent": (("text", "Working on it."),)},
         marks=False,
-        interruption=Interruption.KILL,
+        interruption=Interruption.CRASH,
     ),
 )

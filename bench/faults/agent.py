@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -40,7 +41,8 @@ def main(stage: Path, name: str, arguments: list[str]) -> int:
     environment["resumed"] = "yes" if {"--resume", "-r", "--continue", "-c"} & set(arguments) else ""
     for script in (act["shell"], act["commit"]):
         output = None if script is act["shell"] and act["floods"] else subprocess.DEVNULL
-        subprocess.run(["sh", "-c", script], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        perform(script, environment, output)
+    time.sleep(act["seconds"])
     words = act["voices"][chosen.read_text().strip() if chosen.exists() else "usual"]
     resets = (stage / "resets").read_text().strip() if (stage / "resets").exists() else ""
     code = voice.speak([(way, text.replace("{prompt}", prompt).replace("{resets}", resets)) for way, text in words])
@@ -48,6 +50,21 @@ def main(stage: Path, name: str, arguments: list[str]) -> int:
         sys.stdout.flush()
         subprocess.run(["sh", "-c", act["after"]], env={**environment, "agent": str(os.getpid())})
     return code
+
+
+def perform(script: str, environment: dict[str, str], output: int | None) -> None:
+    """A signal goes on to what it runs, which may be deaf to it; then the agent ends too."""
+    child = subprocess.Popen(["sh", "-c", script], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+    def pass_on(number: int, _frame: object) -> None:
+        os.kill(child.pid, number)
+        os.waitpid(child.pid, 0)
+        os._exit(128 + number)
+
+    before = {each: signal.signal(each, pass_on) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    child.wait()
+    for each, handler in before.items():
+        signal.signal(each, handler)
 
 
 def note_launch(stage: Path, name: str, arguments: list[str], prompt: str) -> int:

@@ -44,15 +44,24 @@ class Harness:
     """Shell that edits its task list until nothing is left to do."""
     loosen: ClassVar[str] = ""
     """Shell that edits its settings until nothing is checked."""
+    reviews: ClassVar[int] = 0
+    """Sessions that it adds by design to those that do the work."""
     agents: ClassVar[Sequence[str]] = ("claude",)
     is_per_task: ClassVar[bool] = False
     """It hands out tasks one by one, so each session claims its own."""
     seconds: ClassVar[float] = 90.0
     """After which a cell is over: a loop that still works then has not called anything done."""
+    session_seconds: ClassVar[float] = 0.0
+    """That a session takes at least, for a harness that takes shorter ones for failures."""
     hang_seconds: ClassVar[float] = 45.0
     """In which it can end a session that hangs, by its own settings."""
+    parallel: ClassVar[int] = 2
+    """Cells at a time, for one that minds its own kind."""
     only: ClassVar[Sequence[str]] = ()
     """Acts to run if all would take too long; the table says so."""
+
+    programs: Path
+    """Where ``install`` found or put them."""
 
     def install(self) -> None:
         """Into the cache, unless it is there. Raises CannotRunError."""

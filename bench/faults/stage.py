@@ -52,6 +52,10 @@ class Stage:
 
     # --- before ---
 
+    def tasks(self, act: Act) -> list[str]:
+        """The files to be fixed, in order."""
+        return [task_file(number) for number in range(1, act.tasks + 1)]
+
     def build(self, act: Act) -> None:
         """The project, with as many tasks as the act needs, committed by nobody yet."""
         for folder in (self.here, self.home, self.bin, self.root):
@@ -69,7 +73,7 @@ class Stage:
         (self.root / "check.sh").chmod(0o755)
         self.git("init", "-q", "-b", "main")
 
-    def cast(self, act: Act, *, names: Sequence[str], claim: str, mark: str, others: str, **scripts: str) -> None:
+    def cast(self, act: Act, *, names: Sequence[str], claim: str, mark: str, others: str, seconds: float, **scripts: str) -> None:
         """Put the agent on PATH under each of ``names``, and its act where it finds it."""
 
         def fill(text: str) -> str:
@@ -85,6 +89,7 @@ class Stage:
             "commit": commit,
             "after": act.after,
             "floods": act.floods,
+            "seconds": seconds,
             "voices": {name: [(way, fill(text)) for way, text in words] for name, words in voices.items()},
         }
         (self.here / "act.json").write_text(json.dumps(played, indent=1))
@@ -167,7 +172,7 @@ class Stage:
 
     def is_worked(self, act: Act) -> bool:
         """Whether the work is there, in the project and not beside it."""
-        paths = [self.root / task_file(number) for number in range(1, act.tasks + 1)]
+        paths = [self.root / name for name in self.tasks(act)]
         return all(path.is_file() and "return 42" in path.read_text() for path in paths)
 
     def left(self) -> list[str]:
@@ -191,12 +196,13 @@ class Stage:
         return found
 
     def clear(self) -> None:
-        """By number, until nothing comes back."""
+        """By number, until nothing comes back; first all are stopped, so that none sees another end."""
         deadline = time.monotonic() + 20
         while (found := self.processes()) and time.monotonic() < deadline:
-            for pid, _ in found:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                for pid, _ in found:
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, number)
             time.sleep(0.1)
 
 
