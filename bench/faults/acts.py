@@ -51,7 +51,7 @@ class Interruption(StrEnum):
     CRASH = "SIGKILL to everything at once, as by a power cut"
 
 
-CLAIM: Words = (("text", "All of it is done. {claim}"),)
+CLAIM: Words = (("text", "{chat} All of it is done. {claim}"),)
 SILENT: Words = ()
 
 
@@ -131,7 +131,7 @@ FAULTS: tuple[Act, ...] = (
         does="does one of three tasks in each session",
         judgement=Judgement.ACCEPTS,
         shell=NEXT_TASK,
-        voices={"silent": (("text", "One more task is done."),), "one": CLAIM},
+        voices={"silent": (("text", "{chat} One more task is done."),), "one": CLAIM},
         tasks=3,
     ),
     Act(id="hang", promise=Promise.HANGS, does="falls silent and never ends", judgement=Judgement.ENDS, shell=HANGS, quick=True),
@@ -188,7 +188,7 @@ FAULTS: tuple[Act, ...] = (
         does="fills the disk in its first session; the next one, or the user, makes room, and it does the work",
         judgement=Judgement.RESTARTS,
         shell=FILLS,
-        voices={"silent": (("text", "Working on it."),)},
+        voices={"silent": (("text", "{chat} There is more to do."),)},
         is_full=True,
     ),
     Act(
@@ -197,7 +197,7 @@ FAULTS: tuple[Act, ...] = (
         does="does one of three tasks in each session; the harness is killed in the second, and a user commits meanwhile",
         judgement=Judgement.RESUMES,
         shell=STEPS,
-        voices={"silent": (("text", "One more task is done."),), "one": CLAIM},
+        voices={"silent": (("text", "{chat} One more task is done."),), "one": CLAIM},
         tasks=3,
         interruption=Interruption.CRASH,
         quick=True,
@@ -208,7 +208,7 @@ FAULTS: tuple[Act, ...] = (
         does=f"never finishes; of {ITERATIONS} iterations the second is killed",
         judgement=Judgement.COUNTS,
         shell=NEVER,
-        voices={"silent": (("text", "Working on it."),)},
+        voices={"silent": (("text", "{chat} There is more to do."),)},
         marks=False,
         interruption=Interruption.CRASH,
     ),

@@ -21,7 +21,7 @@ from typing import Any
 
 VERSIONS = {"claude": "2.1.325 (Claude Code)", "codex": "codex-cli 0.166.0"}
 STDIN_SECONDS = 3.0
-LINE_BYTES = 1 << 20
+PROMPT_CHARS = 200_000
 
 
 def main(stage: Path, name: str, arguments: list[str]) -> int:
@@ -45,11 +45,18 @@ def main(stage: Path, name: str, arguments: list[str]) -> int:
     time.sleep(act["seconds"])
     words = act["voices"][chosen.read_text().strip() if chosen.exists() else "usual"]
     resets = (stage / "resets").read_text().strip() if (stage / "resets").exists() else ""
-    code = voice.speak([(way, text.replace("{prompt}", prompt).replace("{resets}", resets)) for way, text in words])
+    known = {"{prompt}": prompt, "{resets}": resets, "{chat}": CHAT[number % len(CHAT)]}
+    code = voice.speak([(way, fill(text, known)) for way, text in words])
     if act["after"]:
         sys.stdout.flush()
         subprocess.run(["sh", "-c", act["after"]], env={**environment, "agent": str(os.getpid())})
     return code
+
+
+def fill(text: str, known: dict[str, str]) -> str:
+    for name, value in known.items():
+        text = text.replace(name, value)
+    return text
 
 
 def perform(script: str, environment: dict[str, str], output: int | None) -> None:
@@ -83,8 +90,9 @@ def note_launch(stage: Path, name: str, arguments: list[str], prompt: str) -> in
         "as": name,
         "arguments": [each[:200] for each in arguments],
         "cwd": os.getcwd(),
-        "prompt": prompt[:2000],
+        "prompt": prompt[:200],
     }
+    (stage / f"prompt-{number}").write_text(prompt[:PROMPT_CHARS])
     with (stage / "launches.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
     return number
@@ -204,6 +212,14 @@ class Voice:
             print(failed, flush=True)
 
 
+CHAT = (
+    "I read the module and changed what the function returns.",
+    "Next came the file beside it, where the same constant was wrong.",
+    "The third one took a moment: I compared it with its test first.",
+    "Nothing surprising this time; a small edit, then a look at the diff.",
+    "I went through the remaining files in alphabetical order.",
+)
+"""So that no two sessions in a row sound alike: some harnesses take that for a loop."""
 SESSION = "11111111-2222-4333-8444-555555555555"
 
 

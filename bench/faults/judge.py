@@ -86,6 +86,7 @@ def play(harness: Harness, act: Act, *, keep: Path | None = None) -> Cell:
                 return Cell(harness.name, act.id, act.promise, Result.COULD_NOT_RUN, str(error))
             finally:
                 stage.clear()
+                stage.closing.close()
             result, evidence = _judge(harness, act, seen)
             return Cell(harness.name, act.id, act.promise, result, evidence, seen.launches, seen.code, time.monotonic() - began)
     finally:

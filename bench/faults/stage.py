@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +33,8 @@ class Stage:
     programs: Sequence[Path] = ()
     """Of the harness; they come after the agent on PATH."""
     more: Mapping[str, str] = field(default_factory=dict)
+    closing: ExitStack = field(default_factory=ExitStack)
+    """What a harness needs beside it, such as a model; it is closed with the stage."""
 
     @property
     def root(self) -> Path:
@@ -191,7 +193,8 @@ class Stage:
                     continue
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
                 is_noted = entry.name in noted and "sleep" in command
-                if is_noted or mark in (entry / "environ").read_bytes().split(b"\0"):
+                is_inside = (entry / "cwd").readlink().is_relative_to(self.folder)  # a new title may cover the environment
+                if is_noted or is_inside or mark in (entry / "environ").read_bytes().split(b"\0"):
                     found.append((int(entry.name), command[:80]))
         return found
 

@@ -57,7 +57,5 @@ class RalphOrchestrator(Harness):
         return [str(self.programs / "ralph"), "run", "-c", "ralph.yml", "-a", "claude", "-P", "PROMPT.md", *limits]
 
     def done(self, stage: Stage, code: int | None, output: str) -> str:
-        for words in ("completed successfully", "Completion promise detected"):
-            if code == 0 and words in output:
-                return f"exit 0, '{words}'"
-        return ""
+        words = "Ralph Orchestrator completed successfully"
+        return f"exit 0, '{words}'" if code == 0 and words in output else ""

@@ -31,7 +31,7 @@ class Ralphy(Harness):
     about = "npm ralphy-cli, MIT"
     settings = (
         "Task list in PRD.md; .ralphy/config.yaml with commands.test, a rule to run it, and boundaries.never_touch for "
-        "tests and runners: these go into the prompt. Tests are not skipped. Sequential; --max-retries 2 --retry-delay 1."
+        "tests and runners: these go into the prompt. Tests are not skipped. Sequential; three retries, as by default, --retry-delay 1."
     )
     claims = {
         Promise.LIMITS: "README: 'Retryable rate-limit or quota errors are detected and deferred for later retry'",
@@ -57,9 +57,7 @@ class Ralphy(Harness):
 
     def command(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
         program = str(self.programs / "ralphy")
-        return [program, "--prd", "PRD.md", "--max-iterations", str(iterations), "--max-retries", "2", "--retry-delay", "1"]
+        return [program, "--prd", "PRD.md", "--max-iterations", str(iterations), "--retry-delay", "1"]
 
     def done(self, stage: Stage, code: int | None, output: str) -> str:
-        if "All tasks completed" in output:
-            return f"exit {code}, 'All tasks completed'"
-        return ""
+        return "exit 0, 'All tasks completed!'" if code == 0 and "All tasks completed!" in output else ""
