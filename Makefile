@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-faces test-delivery test-delivery-again test-fleet fleet-test test-again test-core test-core-again check static faults faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures site dist test-dist fix docs clean
+.PHONY: demo test test-faces test-delivery test-delivery-again test-fleet fleet-test test-again test-core test-core-again check static faults faults-peers faults-again test-security attack attack-again crash-test test-agents test-agents-again test-runners bench pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
@@ -47,6 +47,9 @@ static: $(VENV)/dev ## check format, lint, types and layers
 
 faults: $(VENV)/dev ## run hostile agents against every promise, in every kind of loop; MATRIX=FILE writes the table as JSON
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/faults $(if $(MATRIX),--matrix '$(MATRIX)')
+
+faults-peers: $(VENV)/dev ## the same acts against other harnesses, as a table; HARNESSES=ralph,ralphy ACTS=lie,hang choose; hours for all
+	@$(BIN)/python -m bench.faults $(if $(HARNESSES),--harness '$(HARNESSES)') $(if $(ACTS),--act '$(ACTS)') --json '$(or $(JSON),build/faults.json)'
 
 faults-again: $(VENV)/dev ## run the cells that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/faults

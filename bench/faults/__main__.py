@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from bench.faults.acts import Act, Promise
@@ -27,12 +27,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="Examples: --harness ralphy --act lie-claim   --harness ralph,naive --act lie,hang   --list",
     )
     known = ", ".join([*HARNESSES, *REFERENCES])
-    parser.add_argument("--harness", default="", help=f"one or more, with commas: {known}; none: all peers that can be had")
+    parser.add_argument(
+        "--harness", default="", help=f"one or more, with commas: {known}; none: all peers that can be had"
+    )
     parser.add_argument("--act", default="", help="acts, beginnings of their names, or 'quick'; none: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="add the cells to this file")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what each cell left behind")
     parser.add_argument("--parallel", type=int, default=2, metavar="N", help="cells at a time (default: 2)")
-    parser.add_argument("--markdown", action="store_true", help="print the tables of --json as Markdown, and run nothing")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the tables of --json as Markdown, and run nothing"
+    )
     parser.add_argument("--list", action="store_true", help="list the acts and what they do, and run nothing")
     given = parser.parse_args(arguments)
     if given.list:
@@ -47,11 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         harnesses, acts = _harnesses(given.harness), _acts(given.act)
     except LookupError as error:
         parser.error(str(error.args[0]))
-    cells = run(harnesses, acts, parallel=given.parallel, keep=given.keep)
+    cells: list[Cell] = []
+    told = {**earlier["harnesses"]}
+    for harness, cell in run(harnesses, acts, parallel=given.parallel, keep=given.keep):
+        cells.append(cell)
+        told[harness.name] = about(harness)
+        if given.json:  # at once: an interrupted run keeps what it has
+            write(given.json, told, grid([*earlier["cells"], *cells]))
     show(cells, [harness.name for harness in harnesses])
-    if given.json:
-        told = {harness.name: about(harness) for harness in harnesses}
-        write(given.json, {**earlier["harnesses"], **told}, grid([*earlier["cells"], *cells]))
     return 1 if any(cell.harness == "ralph" and cell.result is Result.FAILS for cell in cells) else 0
 
 
@@ -76,29 +83,45 @@ def _acts(names: str) -> list[Act]:
     ]
 
 
-def run(harnesses: Iterable[Harness], acts: Sequence[Act], *, parallel: int, keep: Path | None) -> list[Cell]:
+def run(
+    harnesses: Iterable[Harness], acts: Sequence[Act], *, parallel: int, keep: Path | None
+) -> Iterator[tuple[Harness, Cell]]:
     """A harness that cannot be had gets a line, and the others go on."""
     began = time.monotonic()
-    cells: list[Cell] = []
     for harness in harnesses:
         try:
             harness.install()
         except CannotRunError as error:
             print(f"{harness.name}: could not run: {error}", file=sys.stderr, flush=True)
-            cells += [Cell(harness.name, act.id, act.promise, Result.COULD_NOT_RUN, str(error)) for act in acts]
+            for act in acts:
+                yield harness, Cell(harness.name, act.id, act.promise, Result.COULD_NOT_RUN, str(error))
             continue
-        chosen = [act for act in acts if not harness.only or act.id in harness.only or act.promise is Promise.CONTROL]
+        chosen = [
+            act
+            for act in acts
+            if not harness.only or act.id in harness.only or act.promise is not Promise.LIES
+        ]
         with ThreadPoolExecutor(max_workers=min(parallel, harness.parallel)) as pool:
-            for cell in pool.map(lambda act, harness=harness: play(harness, act, keep=keep), chosen):  # type: ignore[misc]
-                words = f"{time.monotonic() - began:5.0f} s  {cell.harness:18} {cell.act:18} {cell.result:14} {cell.evidence}"
-                print(words, file=sys.stderr, flush=True)
-                cells.append(cell)
-    return cells
+            waiting = [pool.submit(play, harness, act, keep=keep) for act in chosen]
+            try:
+                for future in as_completed(waiting):
+                    cell = future.result()
+                    words = f"{cell.harness:18} {cell.act:18} {cell.result:14} {cell.evidence}"
+                    print(f"{time.monotonic() - began:5.0f} s  {words}", file=sys.stderr, flush=True)
+                    yield harness, cell
+            except (KeyboardInterrupt, GeneratorExit):
+                pool.shutdown(cancel_futures=True)  # what is under way ends and is cleared away
+                raise
 
 
 def about(harness: Harness) -> dict[str, object]:
     claims = {promise.value: words for promise, words in harness.claims.items()}
-    told = {"version": harness.version, "about": harness.about, "settings": harness.settings, "claims": claims}
+    told: dict[str, object] = {
+        "version": harness.version,
+        "about": harness.about,
+        "settings": harness.settings,
+        "claims": claims,
+    }
     return {**told, "only": list(harness.only)} if harness.only else told
 
 

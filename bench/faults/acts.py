@@ -113,7 +113,9 @@ LIMITED = f"""[ -e "$here/resets" ] || echo $(($(date +%s) + {LIMIT_SECONDS})) >
 if [ "$(date +%s)" -lt "$(cat "$here/resets")" ]; then echo limited > "$voice"; echo >> "$here/limited"; else {HONEST}; fi"""
 OVERFLOWS = f"""if [ "$number" = 1 ] || [ -n "$resumed" ]; then echo overflow > "$voice"; else {HONEST}; fi"""
 OVERFLOW_SECOND = OVERFLOWS.replace('"$number" = 1', '"$number" -le 2')
-FLOODS = f"head -c 100000000 /dev/zero | tr '\\0' a; echo; yes 'a line of the flood' | head -c 100000000; {HONEST}"
+FLOODS = (
+    f"head -c 100000000 /dev/zero | tr '\\0' a; echo; yes 'a line of the flood' | head -c 100000000; {HONEST}"
+)
 FILLS = f"""if [ "$number" = 1 ]; then cat /dev/zero > fill.bin 2>/dev/null; echo silent > "$voice"; else rm -f fill.bin; {HONEST}; fi"""
 STEPS = f"""if [ "$number" = 2 ]; then {HANGS}; fi
 {NEXT_TASK}"""
@@ -124,7 +126,14 @@ ITERATIONS = 4
 """That a harness is given where the count matters."""
 
 FAULTS: tuple[Act, ...] = (
-    Act(id="honest", promise=Promise.CONTROL, does="does the work and says so", judgement=Judgement.ACCEPTS, shell=HONEST, quick=True),
+    Act(
+        id="honest",
+        promise=Promise.CONTROL,
+        does="does the work and says so",
+        judgement=Judgement.ACCEPTS,
+        shell=HONEST,
+        quick=True,
+    ),
     Act(
         id="honest-3",
         promise=Promise.CONTROL,
@@ -134,9 +143,29 @@ FAULTS: tuple[Act, ...] = (
         voices={"silent": (("text", "{chat} One more task is done."),), "one": CLAIM},
         tasks=3,
     ),
-    Act(id="hang", promise=Promise.HANGS, does="falls silent and never ends", judgement=Judgement.ENDS, shell=HANGS, quick=True),
-    Act(id="hang-stubborn", promise=Promise.HANGS, does="never ends, and ignores INT, TERM and HUP", judgement=Judgement.ENDS, shell=STUBBORN),
-    Act(id="daemon", promise=Promise.ORPHANS, does="does the work and leaves a process without environment, in a session of its own", judgement=Judgement.CLEARS, shell=DAEMON, quick=True),
+    Act(
+        id="hang",
+        promise=Promise.HANGS,
+        does="falls silent and never ends",
+        judgement=Judgement.ENDS,
+        shell=HANGS,
+        quick=True,
+    ),
+    Act(
+        id="hang-stubborn",
+        promise=Promise.HANGS,
+        does="never ends, and ignores INT, TERM and HUP",
+        judgement=Judgement.ENDS,
+        shell=STUBBORN,
+    ),
+    Act(
+        id="daemon",
+        promise=Promise.ORPHANS,
+        does="does the work and leaves a process without environment, in a session of its own",
+        judgement=Judgement.CLEARS,
+        shell=DAEMON,
+        quick=True,
+    ),
     *(
         Act(
             id=f"orphan-{name}",
@@ -170,7 +199,9 @@ FAULTS: tuple[Act, ...] = (
         does="fails with a prompt that is too long, once and whenever that session is resumed; then does the work",
         judgement=Judgement.RECOVERS,
         shell=OVERFLOWS,
-        voices={"overflow": (("error", "API Error: 400 prompt is too long: 214365 tokens > 200000 maximum"),)},
+        voices={
+            "overflow": (("error", "API Error: 400 prompt is too long: 214365 tokens > 200000 maximum"),)
+        },
         quick=True,
     ),
     Act(
@@ -179,9 +210,18 @@ FAULTS: tuple[Act, ...] = (
         does="fails so twice in a row",
         judgement=Judgement.RECOVERS,
         shell=OVERFLOW_SECOND,
-        voices={"overflow": (("error", "API Error: 400 prompt is too long: 214365 tokens > 200000 maximum"),)},
+        voices={
+            "overflow": (("error", "API Error: 400 prompt is too long: 214365 tokens > 200000 maximum"),)
+        },
     ),
-    Act(id="flood", promise=Promise.FLOOD, does="prints 200 MB, half of it one line, and does the work", judgement=Judgement.BOUNDED, shell=FLOODS, floods=True),
+    Act(
+        id="flood",
+        promise=Promise.FLOOD,
+        does="prints 200 MB, half of it one line, and does the work",
+        judgement=Judgement.BOUNDED,
+        shell=FLOODS,
+        floods=True,
+    ),
     Act(
         id="disk",
         promise=Promise.DISK,

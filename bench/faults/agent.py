@@ -61,7 +61,9 @@ def fill(text: str, known: dict[str, str]) -> str:
 
 def perform(script: str, environment: dict[str, str], output: int | None) -> None:
     """A signal goes on to what it runs, which may be deaf to it; then the agent ends too."""
-    child = subprocess.Popen(["sh", "-c", script], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    child = subprocess.Popen(
+        ["sh", "-c", script], env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+    )
 
     def pass_on(number: int, _frame: object) -> None:
         os.kill(child.pid, number)
@@ -89,7 +91,7 @@ def note_launch(stage: Path, name: str, arguments: list[str], prompt: str) -> in
         "pid": os.getpid(),
         "as": name,
         "arguments": [each[:200] for each in arguments],
-        "cwd": os.getcwd(),
+        "cwd": str(Path.cwd()),
         "prompt": prompt[:200],
     }
     (stage / f"prompt-{number}").write_text(prompt[:PROMPT_CHARS])
@@ -131,7 +133,11 @@ class Voice:
         for line in sys.stdin:
             message = json.loads(line)
             if message.get("type") == "control_request":
-                answer = {"subtype": "success", "request_id": message["request_id"], "response": {"commands": []}}
+                answer = {
+                    "subtype": "success",
+                    "request_id": message["request_id"],
+                    "response": {"commands": []},
+                }
                 self.emit({"type": "control_response", "response": answer})
             elif message.get("type") == "user":
                 content = message["message"]["content"]
@@ -144,7 +150,14 @@ class Voice:
     def begin(self) -> None:
         if self.dialect == "claude":
             self.emit(
-                {"type": "system", "subtype": "init", "session_id": SESSION, "model": "m", "tools": ["Bash"], "cwd": os.getcwd()}
+                {
+                    "type": "system",
+                    "subtype": "init",
+                    "session_id": SESSION,
+                    "model": "m",
+                    "tools": ["Bash"],
+                    "cwd": str(Path.cwd()),
+                }
             )
         elif self.dialect == "codex":
             self.emit({"type": "thread.started", "thread_id": SESSION})
@@ -171,12 +184,24 @@ class Voice:
             if way == "thinking":
                 block = {"type": "thinking", "thinking": text, "signature": "s"}
             elif way == "tool":
-                self.emit(claude_message("assistant", {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat notes"}}))
+                self.emit(
+                    claude_message(
+                        "assistant",
+                        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat notes"}},
+                    )
+                )
                 block, role = {"type": "tool_result", "tool_use_id": "t1", "content": text}, "user"
             self.emit(claude_message(role, block))
         elif self.dialect == "codex":
             kind = {"thinking": "reasoning", "tool": "command_execution"}.get(way, "agent_message")
-            item = {"id": "i", "type": kind, "text": text, "aggregated_output": text, "command": "cat notes", "exit_code": 0}
+            item = {
+                "id": "i",
+                "type": kind,
+                "text": text,
+                "aggregated_output": text,
+                "command": "cat notes",
+                "exit_code": 0,
+            }
             self.emit({"type": "item.completed", "item": item})
         elif self.dialect == "opencode":
             self.emit({"type": "text", "part": {"type": "text", "text": text}})
@@ -205,9 +230,17 @@ class Voice:
                 }
             )
         elif self.dialect == "codex":
-            self.emit({"type": "turn.failed", "error": {"message": failed}} if failed else {"type": "turn.completed", "usage": usage})
+            self.emit(
+                {"type": "turn.failed", "error": {"message": failed}}
+                if failed
+                else {"type": "turn.completed", "usage": usage}
+            )
         elif self.dialect == "opencode":
-            self.emit({"type": "error", "error": {"message": failed}} if failed else {"type": "step_finish", "part": {"reason": "stop"}})
+            self.emit(
+                {"type": "error", "error": {"message": failed}}
+                if failed
+                else {"type": "step_finish", "part": {"reason": "stop"}}
+            )
         elif failed:
             print(failed, flush=True)
 
@@ -226,7 +259,13 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 def claude_message(role: str, block: dict[str, Any]) -> dict[str, Any]:
     message: dict[str, Any] = {"role": role, "content": [block]}
     if role == "assistant":
-        message |= {"id": "m1", "type": "message", "model": "m", "stop_reason": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+        message |= {
+            "id": "m1",
+            "type": "message",
+            "model": "m",
+            "stop_reason": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
     return {"type": role, "message": message, "parent_tool_use_id": None, "session_id": SESSION}
 
 

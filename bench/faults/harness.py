@@ -40,6 +40,8 @@ class Harness:
     """The words that its agent is told to end with."""
     mark: ClassVar[str] = ""
     """Shell that writes "done" wherever it looks for that."""
+    report: ClassVar[str] = ""
+    """Shell with which its agent reports a task, after it has committed."""
     unplan: ClassVar[str] = ""
     """Shell that edits its task list until nothing is left to do."""
     loosen: ClassVar[str] = ""
@@ -55,10 +57,10 @@ class Harness:
     """That a session takes at least, for a harness that takes shorter ones for failures."""
     hang_seconds: ClassVar[float] = 45.0
     """In which it can end a session that hangs, by its own settings."""
-    parallel: ClassVar[int] = 2
-    """Cells at a time, for one that minds its own kind."""
+    parallel: ClassVar[int] = 8
+    """Cells at a time at most, for one that minds its own kind."""
     only: ClassVar[Sequence[str]] = ()
-    """Acts to run if all would take too long; the table says so."""
+    """Lies to run if all would take too long; the table says so."""
 
     programs: Path
     """Where ``install`` found or put them."""
@@ -92,7 +94,11 @@ def install_npm(name: str, version: str, *more: str) -> Path:
         npm = shutil.which("npm")
         if npm is None:
             raise CannotRunError("npm is not installed")
-        _install([npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix"], folder, [f"{name}@{version}", *more])
+        _install(
+            [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix"],
+            folder,
+            [f"{name}@{version}", *more],
+        )
     return folder / "node_modules" / ".bin"
 
 
@@ -114,7 +120,9 @@ def _python() -> str:
     found = [shutil.which(name) for name in ("python3.13", "python3.12")]
     pyenv = sorted(Path.home().glob(".pyenv/versions/3.1[23].*/bin/python3"))
     for python in [*map(str, pyenv), *filter(None, found)]:
-        ran = subprocess.run([python, "-c", "import ensurepip, venv"], capture_output=True, check=False, timeout=60)
+        ran = subprocess.run(
+            [python, "-c", "import ensurepip, venv"], capture_output=True, check=False, timeout=60
+        )
         if ran.returncode == 0:
             return python
     raise CannotRunError("no Python 3.12 or newer is installed")
@@ -124,10 +132,17 @@ def _install(command: Sequence[str], folder: Path, packages: Sequence[str]) -> N
     into = [str(folder)] if command[-1] == "--prefix" else []
     environment = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
     ran = subprocess.run(
-        [*command, *into, *packages], env=environment, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS
+        [*command, *into, *packages],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=INSTALL_SECONDS,
     )
     if ran.returncode != 0:
-        raise CannotRunError(f"could not install {packages[0]}: {(ran.stderr.strip() or ran.stdout.strip())[-200:]}")
+        raise CannotRunError(
+            f"could not install {packages[0]}: {(ran.stderr.strip() or ran.stdout.strip())[-200:]}"
+        )
 
 
 def checkout(variable: str, program: str, address: str) -> Path:
@@ -143,5 +158,11 @@ def checkout(variable: str, program: str, address: str) -> Path:
 
 def commit_of(folder: Path) -> str:
     """Its version, for a repository that has no releases."""
-    ran = subprocess.run(["git", "-C", folder, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(
+        ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     return ran.stdout.strip() or "unknown"

@@ -78,7 +78,9 @@ def play(harness: Harness, act: Act, *, keep: Path | None = None) -> Cell:
     try:
         with small_disk(folder / "project", wanted=act.is_full) as is_there:
             if not is_there:
-                return Cell(harness.name, act.id, act.promise, Result.COULD_NOT_RUN, "a small disk needs root")
+                return Cell(
+                    harness.name, act.id, act.promise, Result.COULD_NOT_RUN, "a small disk needs root"
+                )
             stage = Stage(folder)
             try:
                 seen = _play(harness, act, stage)
@@ -88,7 +90,16 @@ def play(harness: Harness, act: Act, *, keep: Path | None = None) -> Cell:
                 stage.clear()
                 stage.closing.close()
             result, evidence = _judge(harness, act, seen)
-            return Cell(harness.name, act.id, act.promise, result, evidence, seen.launches, seen.code, time.monotonic() - began)
+            return Cell(
+                harness.name,
+                act.id,
+                act.promise,
+                result,
+                evidence,
+                seen.launches,
+                seen.code,
+                time.monotonic() - began,
+            )
     finally:
         if keep is not None:
             _keep(folder, keep / f"{harness.name}-{act.id}")
@@ -108,7 +119,10 @@ def _play(harness: Harness, act: Act, stage: Stage) -> Seen:
         names=harness.agents,
         claim=harness.claim,
         mark=harness.mark,
-        others=" ".join(word for word in OTHERS.split(" ") if word not in harness.claim and harness.claim not in word),
+        report=harness.report,
+        others=" ".join(
+            word for word in OTHERS.split(" ") if word not in harness.claim and harness.claim not in word
+        ),
         seconds=harness.session_seconds,
         unplan=harness.unplan,
         loosen=harness.loosen,
@@ -118,9 +132,22 @@ def _play(harness: Harness, act: Act, stage: Stage) -> Seen:
         return _PLAYS[act.judgement](harness, act, stage, run)
 
 
-def _see(harness: Harness, act: Act, stage: Stage, code: int | None, *, left: bool = False, note: str = "") -> Seen:
+def _see(
+    harness: Harness, act: Act, stage: Stage, code: int | None, *, left: bool = False, note: str = ""
+) -> Seen:
     done = harness.done(stage, code, stage.output()) if code is not None else ""
-    return Seen(code, done, stage.launches(), stage.is_worked(act), stage.left() if left else [], harness.reviews, note)
+    deadline = time.monotonic() + (GRACE_SECONDS if done and act.promise is not Promise.LIES else 0)
+    while not stage.is_worked(act) and time.monotonic() < deadline:
+        time.sleep(0.2)  # some deliver the work after they have said that it is done
+    return Seen(
+        code,
+        done,
+        stage.launches(),
+        stage.is_worked(act),
+        stage.left() if left else [],
+        harness.reviews,
+        note,
+    )
 
 
 def _plainly(harness: Harness, act: Act, stage: Stage, run: Run) -> Seen:
@@ -253,7 +280,10 @@ def _ends(act: Act, seen: Seen) -> Answer:
 def _clears(act: Act, seen: Seen) -> Answer:
     if seen.code is None:
         return False, f"the harness itself still ran {GRACE_SECONDS:.0f} s later"
-    return not seen.left, f"left {len(seen.left)}: {'; '.join(seen.left)[:160]}" if seen.left else "nothing left"
+    return (
+        not seen.left,
+        f"left {len(seen.left)}: {'; '.join(seen.left)[:160]}" if seen.left else "nothing left",
+    )
 
 
 def _waits(act: Act, seen: Seen) -> Answer:
@@ -276,11 +306,17 @@ def _resumes(act: Act, seen: Seen) -> Answer:
         return answer, evidence
     if not seen.note:
         return False, "the user's commit is gone"
-    return seen.launches <= act.tasks + 1 + seen.reviews, f"{seen.launches} launches for {act.tasks} tasks; {evidence}"
+    return (
+        seen.launches <= act.tasks + 1 + seen.reviews,
+        f"{seen.launches} launches for {act.tasks} tasks; {evidence}",
+    )
 
 
 def _counts(act: Act, seen: Seen) -> Answer:
-    return seen.launches <= ITERATIONS + 1, f"{seen.launches} launches under a limit of {ITERATIONS}, one of them killed"
+    return (
+        seen.launches <= ITERATIONS + 1,
+        f"{seen.launches} launches under a limit of {ITERATIONS}, one of them killed",
+    )
 
 
 _ANSWERS: Mapping[Judgement, Callable[[Act, Seen], Answer]] = {
@@ -298,7 +334,11 @@ _ANSWERS: Mapping[Judgement, Callable[[Act, Seen], Answer]] = {
 
 
 def _ended(seen: Seen) -> str:
-    return "still at work when time was up" if seen.code is None else f"exit {seen.code} after {seen.launches} launches"
+    return (
+        "still at work when time was up"
+        if seen.code is None
+        else f"exit {seen.code} after {seen.launches} launches"
+    )
 
 
 def _judge(harness: Harness, act: Act, seen: Seen) -> tuple[Result, str]:
@@ -314,4 +354,6 @@ def _judge(harness: Harness, act: Act, seen: Seen) -> tuple[Result, str]:
 def _keep(folder: Path, place: Path) -> None:
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(folder, place, symlinks=True, ignore_dangling_symlinks=True, ignore=shutil.ignore_patterns("fill.bin"))
+    shutil.copytree(
+        folder, place, symlinks=True, ignore_dangling_symlinks=True, ignore=shutil.ignore_patterns("fill.bin")
+    )

@@ -15,8 +15,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.faults.acts import Act, task_file
 from tests.faults.loops import FILES, TESTS
+
+from bench.faults.acts import Act, task_file
 
 AGENT = Path(__file__).with_name("agent.py")
 MARK = "FAULTS_STAGE"
@@ -75,7 +76,18 @@ class Stage:
         (self.root / "check.sh").chmod(0o755)
         self.git("init", "-q", "-b", "main")
 
-    def cast(self, act: Act, *, names: Sequence[str], claim: str, mark: str, others: str, seconds: float, **scripts: str) -> None:
+    def cast(
+        self,
+        act: Act,
+        *,
+        names: Sequence[str],
+        claim: str,
+        mark: str,
+        report: str,
+        others: str,
+        seconds: float,
+        **scripts: str,
+    ) -> None:
         """Put the agent on PATH under each of ``names``, and its act where it finds it."""
 
         def fill(text: str) -> str:
@@ -88,7 +100,7 @@ class Stage:
         commit = "git add -A && git commit -qm 'Do the work' --no-verify" if act.commits else ""
         played = {
             "shell": fill(act.shell) + marks,
-            "commit": commit,
+            "commit": f"{commit}\n{report if act.marks else ''}",
             "after": act.after,
             "floods": act.floods,
             "seconds": seconds,
@@ -107,7 +119,13 @@ class Stage:
 
     def git(self, *arguments: str) -> str:
         return subprocess.run(
-            ["git", *arguments], cwd=self.root, env=self.environment(), capture_output=True, text=True, check=True, timeout=60
+            ["git", *arguments],
+            cwd=self.root,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
         ).stdout
 
     # --- the run ---
@@ -132,7 +150,11 @@ class Stage:
             "HTTPS_PROXY": NOWHERE,
             "no_proxy": "127.0.0.1,localhost",
             "NO_PROXY": "127.0.0.1,localhost",
-            **{f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in person.items()},
+            **{
+                f"GIT_{role}_{key}": value
+                for role in ("AUTHOR", "COMMITTER")
+                for key, value in person.items()
+            },
             "GIT_CONFIG_GLOBAL": os.devnull,
             MARK: str(self.folder),
             **self.more,
@@ -191,9 +213,13 @@ class Stage:
             with suppress(OSError, IndexError):
                 if (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] in "ZX":
                     continue
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+                command = (
+                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+                )
                 is_noted = entry.name in noted and "sleep" in command
-                is_inside = (entry / "cwd").readlink().is_relative_to(self.folder)  # a new title may cover the environment
+                is_inside = (
+                    (entry / "cwd").readlink().is_relative_to(self.folder)
+                )  # a new title may cover the environment
                 if is_noted or is_inside or mark in (entry / "environ").read_bytes().split(b"\0"):
                     found.append((int(entry.name), command[:80]))
         return found
@@ -216,7 +242,9 @@ class Run:
     peak: dict[int, tuple[int, str]] = field(default_factory=dict)
     """Per process that is not the agent's: the most memory it ever had, in KiB, and what it is."""
 
-    def wait(self, seconds: float, until: Callable[[], bool] = lambda: False, *, measured: bool = False) -> int | None:
+    def wait(
+        self, seconds: float, until: Callable[[], bool] = lambda: False, *, measured: bool = False
+    ) -> int | None:
         """Its exit status, or None if it still runs then, or once ``until`` is true."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and not until():
@@ -259,7 +287,9 @@ def small_disk(folder: Path, *, wanted: bool) -> Iterator[bool]:
         yield not wanted
         return
     size = f"size={DISK_MEGABYTES}m"
-    mounted = subprocess.run([mount, "-t", "tmpfs", "-o", size, "tmpfs", folder], capture_output=True, check=False, timeout=30)
+    mounted = subprocess.run(
+        [mount, "-t", "tmpfs", "-o", size, "tmpfs", folder], capture_output=True, check=False, timeout=30
+    )
     try:
         yield mounted.returncode == 0
     finally:

@@ -15,7 +15,7 @@ SHORT = {
     Result.HOLDS: "holds",
     Result.FAILS: "FAILS",
     Result.NOT_CLAIMED: "not claimed",
-    Result.NOT_APPLICABLE: "–",
+    Result.NOT_APPLICABLE: "-",
     Result.COULD_NOT_RUN: "could not run",
 }
 Grid = Mapping[str, Mapping[str, Cell]]
@@ -36,7 +36,9 @@ def by_promise(cells: Grid, harnesses: Sequence[str]) -> list[list[str]]:
     for promise in Promise:
         acts = [row for name, row in cells.items() if ACTS[name].promise is promise]
         if acts:
-            rows.append([promise.value, *(_summary([row[name] for row in acts if name in row]) for name in harnesses)])
+            rows.append(
+                [promise.value, *(_summary([row[name] for row in acts if name in row]) for name in harnesses)]
+            )
     return rows
 
 
@@ -61,7 +63,10 @@ def by_act(cells: Grid, harnesses: Sequence[str]) -> list[list[str]]:
 def as_text(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> list[str]:
     table = [headings, *rows]
     widths = [max(len(row[column]) for row in table) for column in range(len(headings))]
-    return ["  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    return [
+        "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
 
 
 def as_markdown(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> list[str]:
@@ -71,7 +76,10 @@ def as_markdown(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> list[
 def read(path: Path) -> dict[str, Any]:
     """What earlier runs wrote; none is an empty document."""
     document = json.loads(path.read_text()) if path.exists() else {"harnesses": {}, "cells": []}
-    return {**document, "cells": [Cell(**{**cell, "result": Result(cell["result"])}) for cell in document["cells"]]}
+    return {
+        **document,
+        "cells": [Cell(**{**cell, "result": Result(cell["result"])}) for cell in document["cells"]],
+    }
 
 
 def write(path: Path, harnesses: Mapping[str, Any], cells: Grid) -> None:
@@ -79,4 +87,5 @@ def write(path: Path, harnesses: Mapping[str, Any], cells: Grid) -> None:
     listed = [cell for row in cells.values() for cell in row.values()]
     lines = ",\n".join(f"  {json.dumps(cell.as_json(), ensure_ascii=False)}" for cell in listed)
     told = json.dumps(harnesses, indent=1, ensure_ascii=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'{{"harnesses": {told},\n "cells": [\n{lines}\n ]}}\n')

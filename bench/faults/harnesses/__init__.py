@@ -19,7 +19,18 @@ from bench.faults.harnesses.snarktank import Snarktank
 
 HARNESSES: Mapping[str, Harness] = {
     harness.name: harness
-    for harness in (Ralph(), Ralphy(), RalphTui(), RalphLoop(), RalphOrchestrator(), Snarktank(), Frankbria(), Bernstein(), Goal(), Plugin())
+    for harness in (
+        Ralph(),
+        Ralphy(),
+        RalphTui(),
+        RalphLoop(),
+        RalphOrchestrator(),
+        Snarktank(),
+        Frankbria(),
+        Bernstein(),
+        Goal(),
+        Plugin(),
+    )
 }
 REFERENCES: Mapping[str, Harness] = {harness.name: harness for harness in (Naive(), Careful())}
 """What shows that the judge can say FAILS, and holds."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from bench.faults.acts import Act, Promise
 from bench.faults.harness import Harness
@@ -33,7 +34,7 @@ class Careful(Harness):
     version = "1"
     about = "a scripted harness that knows the answer, in this folder: the judge must be able to say holds"
     settings = "It has none."
-    claims = {Promise.LIES: "claimed here, so that it can fail"}
+    claims: ClassVar[Mapping[Promise, str]] = {Promise.LIES: "claimed here, so that it can fail"}
     claim = "DONE"
 
     def prepare(self, stage: Stage, act: Act, iterations: int) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from bench.faults.acts import Act, Promise
 from bench.faults.harness import CannotRunError, Harness, checkout, commit_of
+from bench.faults.lies import FEW_LIES
 from bench.faults.stage import Stage
 
 STATUS = """---RALPH_STATUS---
@@ -35,23 +37,33 @@ class Frankbria(Harness):
         "ralph_loop.sh with its own template of PROMPT.md, a fix_plan.md with one box per task, and .ralphrc; the shortest "
         "timeout that it allows is one minute. It has no setting for a command that must pass."
     )
-    claims = {
+    claims: ClassVar[Mapping[Promise, str]] = {
         Promise.LIES: "README: 'intelligent exit detection', 'requires BOTH completion indicators AND explicit EXIT_SIGNAL'",
         Promise.HANGS: "README: 'Configurable Timeouts'",
         Promise.LIMITS: "README: '5-Hour API Limit Handling … with auto-wait for unattended mode'",
         Promise.OVERFLOW: "README: 'Circuit Breaker - Advanced error detection … and automatic recovery'",
     }
-    absent = {"resume-limit": "it has no limit of iterations", "resume": "its documentation names no way to resume a killed loop"}
+    absent: ClassVar[Mapping[str, str]] = {
+        "resume-limit": "it has no limit of iterations",
+        "resume": "its documentation names no way to resume a killed loop",
+    }
     claim = STATUS
     mark = "sed -i 's/- \\[ \\]/- [x]/' .ralph/fix_plan.md"
     unplan = "printf '# Fix plan\\n' > .ralph/fix_plan.md"
     seconds = 100.0
     session_seconds = 4.0
     hang_seconds = 90.0
+    only = FEW_LIES
 
     def install(self) -> None:
-        self.checkout = checkout("FAULTS_FRANKBRIA", "ralph_loop.sh", "github.com/frankbria/ralph-claude-code")
-        self.version = json.loads((self.checkout / "package.json").read_text())["version"] + " " + commit_of(self.checkout)
+        self.checkout = checkout(
+            "FAULTS_FRANKBRIA", "ralph_loop.sh", "github.com/frankbria/ralph-claude-code"
+        )
+        self.version = (
+            json.loads((self.checkout / "package.json").read_text())["version"]
+            + " "
+            + commit_of(self.checkout)
+        )
         if shutil.which("jq") is None:
             raise CannotRunError("it needs jq")
 
@@ -68,4 +80,8 @@ class Frankbria(Harness):
         return ["bash", str(self.checkout / "ralph_loop.sh"), "--timeout", "1"]
 
     def done(self, stage: Stage, code: int | None, output: str) -> str:
-        return f"exit {code}, 'Ralph has completed the project!'" if "Ralph has completed the project!" in output else ""
+        return (
+            f"exit {code}, 'Ralph has completed the project!'"
+            if "Ralph has completed the project!" in output
+            else ""
+        )

@@ -18,9 +18,12 @@ class Ralph(Harness):
     name = "ralph"
     version = ralph.__version__
     about = "this repository"
-    settings = "`ralph run` with the check as a guardrail and otherwise defaults; hangs: agent.idleTimeout 5 s."
+    settings = (
+        "`ralph run` with the check as a guardrail and otherwise defaults; hangs: agent.idleTimeout 5 s."
+    )
     claims = dict.fromkeys(Promise, "README.md")
     claim = CLAIM
+    seconds = 240.0
     unplan = "printf 'Nothing is left to do. Output <response>DONE</response>.\\n' > PROMPT.md"
     loosen = """printf '{"agent": {"command": "claude"}, "guardrails": []}' > .ralph/settings.json"""
 
@@ -31,7 +34,9 @@ class Ralph(Harness):
         }
         (stage.root / ".ralph").mkdir()
         (stage.root / ".ralph" / "settings.json").write_text(json.dumps(settings))
-        (stage.root / "PROMPT.md").write_text(f"Make every answer() in work*.py say 42. Then output {CLAIM}.\n")
+        (stage.root / "PROMPT.md").write_text(
+            f"Make every answer() in work*.py say 42. Then output {CLAIM}.\n"
+        )
 
     def command(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
         return [sys.executable, "-m", "ralph", "run", "-f", "PROMPT.md", "-m", str(iterations)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from bench.faults.acts import Act, Judgement, Promise
 from bench.faults.harness import Harness, install_pip
@@ -20,7 +21,7 @@ class RalphLoop(Harness):
         "PROMPT.md with goal and criteria, the check among them; --agents claude; hangs: --timeout 5. "
         "'Done' is confirmed by further sessions of the same agent; it has no setting for a command that must pass."
     )
-    claims = {
+    claims: ClassVar[Mapping[Promise, str]] = {
         Promise.LIES: "README: 'When Claude says \"done\", Ralph doesn't just trust it. It verifies 3 times with fresh eyes.'",
         Promise.HANGS: "--timeout: per rotation",
         Promise.LIMITS: "--about: exit 4, 'All agents exhausted, wait for rate limits to reset'",
@@ -36,15 +37,34 @@ class RalphLoop(Harness):
         self.programs = install_pip("ralph-loop", self.version)
 
     def prepare(self, stage: Stage, act: Act, iterations: int) -> None:
-        subprocess.run([self.programs / "ralph", "init"], cwd=stage.root, env=stage.environment(), check=True, capture_output=True, timeout=60)
+        subprocess.run(
+            [self.programs / "ralph", "init"],
+            cwd=stage.root,
+            env=stage.environment(),
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
         criteria = "".join(f"- [ ] answer() in {name} returns 42\n" for name in stage.tasks(act))
         goal = "# Goal\nMake every answer() in work*.py say 42.\n\n# Success Criteria\n"
-        (stage.root / "PROMPT.md").write_text(f"{goal}{criteria}- [ ] `{act.check}` passes\n- [ ] no test is changed\n")
+        (stage.root / "PROMPT.md").write_text(
+            f"{goal}{criteria}- [ ] `{act.check}` passes\n- [ ] no test is changed\n"
+        )
 
     def command(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
         most = iterations if act.judgement is Judgement.COUNTS else iterations + VERIFICATIONS
         timeout = "5" if act.promise is Promise.HANGS else "60"
-        return [str(self.programs / "ralph"), "run", "--max", str(most), "--agents", "claude", "--timeout", timeout, "--no-color"]
+        return [
+            str(self.programs / "ralph"),
+            "run",
+            "--max",
+            str(most),
+            "--agents",
+            "claude",
+            "--timeout",
+            timeout,
+            "--no-color",
+        ]
 
     def again(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
         return [str(self.programs / "ralph"), "run", "--continue"]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from bench.faults.acts import Act, Promise
 from bench.faults.harness import Harness, install_npm
 from bench.faults.stage import Stage
 
 CONFIG = """tracker = "json"
-agent = "claude"
+defaultAgent = "claude"
 maxIterations = {iterations}
 autoCommit = true
-[agentOptions]
+[[agents]]
+name = "claude"
+plugin = "claude"
+default = true
 timeout = {timeout}
+[agents.options]
 [errorHandling]
 strategy = "retry"
 maxRetries = 2
@@ -28,10 +33,10 @@ class RalphTui(Harness):
     version = "0.11.0"
     about = "npm ralph-tui, MIT; runs on bun 1.4.4 from npm"
     settings = (
-        "prd.json with the check among the acceptance criteria, claude, --headless; errorHandling retry. It has no setting "
+        "prd.json with the check among the acceptance criteria, claude, --headless; errorHandling retry; hangs: agents.timeout 5000. It has no setting "
         "for a command of its own that must pass."
     )
-    claims = {
+    claims: ClassVar[Mapping[Promise, str]] = {
         Promise.RESUME: "README: 'Session Persistence: Pause anytime, resume later, survive crashes'",
         Promise.LIMITS: "configuration: rateLimitHandling (retries with back-off, fallback agents)",
         Promise.OVERFLOW: "configuration: errorHandling.strategy retry",
@@ -54,14 +59,20 @@ class RalphTui(Harness):
                 "id": f"US-{number:03}",
                 "title": f"Make answer() in {name} say 42",
                 "description": f"answer() in {name} says 41. It must say 42.",
-                "acceptanceCriteria": [f"{name}: answer() returns 42", f"`{act.check}` passes", "no test is changed"],
+                "acceptanceCriteria": [
+                    f"{name}: answer() returns 42",
+                    f"`{act.check}` passes",
+                    "no test is changed",
+                ],
                 "priority": number,
                 "passes": False,
                 "dependsOn": [],
             }
             for number, name in enumerate(stage.tasks(act), 1)
         ]
-        (stage.root / "prd.json").write_text(json.dumps({"name": "sample", "branchName": "main", "userStories": stories}, indent=1))
+        (stage.root / "prd.json").write_text(
+            json.dumps({"name": "sample", "branchName": "main", "userStories": stories}, indent=1)
+        )
         (stage.root / ".ralph-tui").mkdir()
         timeout = 5000 if act.promise is Promise.HANGS else 60000
         text = CONFIG.replace("{iterations}", str(iterations)).replace("{timeout}", str(timeout))
@@ -69,7 +80,18 @@ class RalphTui(Harness):
 
     def command(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
         program = str(self.programs / "ralph-tui")
-        return [program, "run", "--prd", "prd.json", "--headless", "--no-setup", "--no-notify", "--serial", "--iterations", str(iterations)]
+        return [
+            program,
+            "run",
+            "--prd",
+            "prd.json",
+            "--headless",
+            "--no-setup",
+            "--no-notify",
+            "--serial",
+            "--iterations",
+            str(iterations),
+        ]
 
     def again(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
         return [str(self.programs / "ralph-tui"), "resume", "--headless", "--force"]

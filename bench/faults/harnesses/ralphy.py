@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from bench.faults.acts import Act, Promise
 from bench.faults.harness import Harness, install_npm
@@ -33,11 +34,11 @@ class Ralphy(Harness):
         "Task list in PRD.md; .ralphy/config.yaml with commands.test, a rule to run it, and boundaries.never_touch for "
         "tests and runners: these go into the prompt. Tests are not skipped. Sequential; three retries, as by default, --retry-delay 1."
     )
-    claims = {
+    claims: ClassVar[Mapping[Promise, str]] = {
         Promise.LIMITS: "README: 'Retryable rate-limit or quota errors are detected and deferred for later retry'",
         Promise.OVERFLOW: "README: --max-retries, retries per task",
     }
-    absent = {
+    absent: ClassVar[Mapping[str, str]] = {
         "resume-limit": "--max-iterations counts tasks, and nothing in its documentation says that it outlives a start",
     }
     claim = "Task completed."
@@ -51,7 +52,9 @@ class Ralphy(Harness):
 
     def prepare(self, stage: Stage, act: Act, iterations: int) -> None:
         (stage.root / ".ralphy").mkdir()
-        (stage.root / ".ralphy" / "config.yaml").write_text(CONFIG.replace("{check}", act.check.replace('"', '\\"')))
+        (stage.root / ".ralphy" / "config.yaml").write_text(
+            CONFIG.replace("{check}", act.check.replace('"', '\\"'))
+        )
         lines = [f"- [ ] Make answer() in {name} say 42\n" for name in stage.tasks(act)]
         (stage.root / "PRD.md").write_text("# Tasks\n\n" + "".join(lines))
 

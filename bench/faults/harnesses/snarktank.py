@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from bench.faults.acts import Act
+from bench.faults.acts import Act, Promise
 from bench.faults.harness import CannotRunError, Harness, checkout, commit_of
 from bench.faults.stage import Stage
 
-MARK = "jq '.userStories[].passes = true' scripts/ralph/prd.json > prd.new && mv prd.new scripts/ralph/prd.json"
+MARK = (
+    "jq '.userStories[].passes = true' scripts/ralph/prd.json > prd.new && mv prd.new scripts/ralph/prd.json"
+)
 
 
 class Snarktank(Harness):
@@ -18,10 +21,12 @@ class Snarktank(Harness):
     version = "unknown"
     about = "a checkout of snarktank/ralph, MIT; set FAULTS_SNARKTANK to it"
     settings = "ralph.sh --tool claude with its own CLAUDE.md and a prd.json whose criteria name the check. It has no settings."
-    claims = {}
+    claims: ClassVar[Mapping[Promise, str]] = {}
     mark = MARK
     unplan = "jq '.userStories = []' scripts/ralph/prd.json > prd.new && mv prd.new scripts/ralph/prd.json"
-    absent = {"resume-limit": "the number of iterations is an argument of each start"}
+    absent: ClassVar[Mapping[str, str]] = {
+        "resume-limit": "the number of iterations is an argument of each start"
+    }
 
     def install(self) -> None:
         self.checkout = checkout("FAULTS_SNARKTANK", "ralph.sh", "github.com/snarktank/ralph")
@@ -47,11 +52,20 @@ class Snarktank(Harness):
             }
             for number, name in enumerate(stage.tasks(act), 1)
         ]
-        document = {"project": "sample", "branchName": "main", "description": "answers", "userStories": stories}
+        document = {
+            "project": "sample",
+            "branchName": "main",
+            "description": "answers",
+            "userStories": stories,
+        }
         (folder / "prd.json").write_text(json.dumps(document, indent=1))
 
     def command(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
         return ["scripts/ralph/ralph.sh", "--tool", "claude", str(iterations)]
 
     def done(self, stage: Stage, code: int | None, output: str) -> str:
-        return "exit 0, 'Ralph completed all tasks!'" if code == 0 and "Ralph completed all tasks!" in output else ""
+        return (
+            "exit 0, 'Ralph completed all tasks!'"
+            if code == 0 and "Ralph completed all tasks!" in output
+            else ""
+        )
