@@ -13,10 +13,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from bench.faults.acts import Act, Promise
-from bench.faults.harness import CannotRunError, Harness
+from bench.faults.harness import Harness
 from bench.faults.harnesses import HARNESSES, REFERENCES
 from bench.faults.judge import Cell, Result, play
 from bench.faults.lies import ACTS
+from bench.faults.stage import CannotRunError
 from bench.faults.table import as_markdown, as_text, by_act, by_promise, grid, read, write
 
 

@@ -10,13 +10,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from bench.faults.acts import Act, Promise
-from bench.faults.stage import Stage
+from bench.faults.stage import CannotRunError, Stage
 
 INSTALL_SECONDS = 900
-
-
-class CannotRunError(Exception):
-    """Why a harness, or one cell of it, cannot be run here."""
 
 
 def cache_folder() -> Path:

@@ -12,9 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from bench.faults.acts import ITERATIONS, Act, Interruption, Judgement, Promise
-from bench.faults.harness import CannotRunError, Harness
+from bench.faults.harness import Harness
 from bench.faults.lies import OTHERS
-from bench.faults.stage import Run, Stage, small_disk
+from bench.faults.stage import CannotRunError, Run, Stage, small_disk
 
 PEAK_MEGABYTES = 400
 """Twice what the flood prints: more than that grows with it."""
@@ -67,43 +67,36 @@ Answer = tuple[bool, str]
 def play(harness: Harness, act: Act, *, keep: Path | None = None) -> Cell:
     """One cell, from nothing to nothing: no file and no process stays, unless the folder is to be kept."""
     began = time.monotonic()
-    reason = harness.absent.get(act.id, "") or harness.absent.get(act.promise, "")
-    if not reason and "{unplan}" in act.shell and not harness.unplan:
-        reason = "it has no task list that an agent could edit"
-    if not reason and "{loosen}" in act.shell and not harness.loosen:
-        reason = "it has no settings that check anything"
+    reason = _absent(harness, act)
     if reason:
         return Cell(harness.name, act.id, act.promise, Result.NOT_APPLICABLE, reason)
     folder = Path(tempfile.mkdtemp(prefix="faults-")).resolve()
+    stage = Stage(folder)
     try:
-        with small_disk(folder / "project", wanted=act.is_full) as is_there:
-            if not is_there:
-                return Cell(
-                    harness.name, act.id, act.promise, Result.COULD_NOT_RUN, "a small disk needs root"
-                )
-            stage = Stage(folder)
+        with small_disk(stage.root, wanted=act.is_full):
             try:
                 seen = _play(harness, act, stage)
-            except CannotRunError as error:
-                return Cell(harness.name, act.id, act.promise, Result.COULD_NOT_RUN, str(error))
             finally:
                 stage.clear()
                 stage.closing.close()
-            result, evidence = _judge(harness, act, seen)
-            return Cell(
-                harness.name,
-                act.id,
-                act.promise,
-                result,
-                evidence,
-                seen.launches,
-                seen.code,
-                time.monotonic() - began,
-            )
+        result, evidence = _judge(harness, act, seen)
+        measured = (seen.launches, seen.code, time.monotonic() - began)
+        return Cell(harness.name, act.id, act.promise, result, evidence, *measured)
+    except CannotRunError as error:
+        return Cell(harness.name, act.id, act.promise, Result.COULD_NOT_RUN, str(error))
     finally:
         if keep is not None:
             _keep(folder, keep / f"{harness.name}-{act.id}")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _absent(harness: Harness, act: Act) -> str:
+    """Why the act does not apply."""
+    if "{unplan}" in act.shell and not harness.unplan:
+        return "it has no task list that an agent could edit"
+    if "{loosen}" in act.shell and not harness.loosen:
+        return "it has no settings that check anything"
+    return harness.absent.get(act.id, "") or harness.absent.get(act.promise, "")
 
 
 def _play(harness: Harness, act: Act, stage: Stage) -> Seen:

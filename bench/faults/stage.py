@@ -26,6 +26,10 @@ DISK_MEGABYTES = 64
 TAIL_BYTES = 400_000
 
 
+class CannotRunError(Exception):
+    """Why a harness, or one cell of it, cannot be run here."""
+
+
 @dataclass
 class Stage:
     """``root`` is the project, ``here`` the evidence."""
@@ -201,7 +205,7 @@ class Stage:
 
     def left(self) -> list[str]:
         """Processes of this stage that are alive: those with the mark, in its folder, or that the agent wrote down."""
-        return [f"{pid} {words}" for pid, words in self.processes()]
+        return [words for _, words in self.processes()]
 
     def processes(self) -> list[tuple[int, str]]:
         noted = {file.read_text().strip() for file in self.here.glob("pid-*")}
@@ -213,15 +217,12 @@ class Stage:
             with suppress(OSError, IndexError):
                 if (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] in "ZX":
                     continue
-                command = (
-                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-                )
+                command = _shorten((entry / "cmdline").read_bytes())
                 is_noted = entry.name in noted and "sleep" in command
-                is_inside = (
-                    (entry / "cwd").readlink().is_relative_to(self.folder)
-                )  # a new title may cover the environment
+                # A process that gives itself a title may cover its environment with it.
+                is_inside = (entry / "cwd").readlink().is_relative_to(self.folder)
                 if is_noted or is_inside or mark in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append((int(entry.name), command[:80]))
+                    found.append((int(entry.name), command))
         return found
 
     def clear(self) -> None:
@@ -258,7 +259,7 @@ class Run:
 
     def measure(self) -> None:
         for pid, words in self.stage.processes():
-            if str(AGENT) in words or not _is_harness(words):
+            if not _is_harness(words):
                 continue
             with suppress(OSError, StopIteration):
                 lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -275,23 +276,32 @@ class Run:
 
 def _is_harness(words: str) -> bool:
     """Not the agent, nor what it runs."""
-    return not any(each in words for each in (str(AGENT), "head -c", "tr \\0", "yes a line", "sh -c head"))
+    return not any(each in words for each in (AGENT.name, "head -c", "tr \\0", "yes a line"))
+
+
+def _shorten(command: bytes) -> str:
+    """A command line without the folders that its programs are in."""
+    words = command.replace(b"\0", b" ").decode(errors="replace").split()
+    return " ".join(Path(word).name if word.startswith("/") else word for word in words)[:80]
 
 
 @contextmanager
-def small_disk(folder: Path, *, wanted: bool) -> Iterator[bool]:
-    """A disk of its own that an agent can fill; False if this machine does not let us have one."""
+def small_disk(folder: Path, *, wanted: bool) -> Iterator[None]:
+    """A disk of its own that an agent can fill."""
     folder.mkdir(parents=True, exist_ok=True)
     mount, umount = shutil.which("mount"), shutil.which("umount")
-    if not wanted or mount is None or umount is None:
-        yield not wanted
+    if not wanted:
+        yield
         return
+    if mount is None or umount is None:
+        raise CannotRunError("a small disk needs mount")
     size = f"size={DISK_MEGABYTES}m"
-    mounted = subprocess.run(
+    made = subprocess.run(
         [mount, "-t", "tmpfs", "-o", size, "tmpfs", folder], capture_output=True, check=False, timeout=30
     )
+    if made.returncode != 0:
+        raise CannotRunError("a small disk needs root")
     try:
-        yield mounted.returncode == 0
+        yield
     finally:
-        if mounted.returncode == 0:
-            subprocess.run([umount, "-l", folder], capture_output=True, check=False, timeout=30)
+        subprocess.run([umount, "-l", folder], capture_output=True, check=False, timeout=30)

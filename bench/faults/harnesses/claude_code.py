@@ -12,9 +12,9 @@ from tests.live.install import AGENTS, NODE, cache_folder, install, is_installed
 from tests.live.model import ScriptedModel, Step
 
 from bench.faults.acts import Act, Promise
-from bench.faults.harness import CannotRunError, Harness, checkout, commit_of
+from bench.faults.harness import Harness, checkout, commit_of
 from bench.faults.lies import ALL_LIES
-from bench.faults.stage import Stage
+from bench.faults.stage import CannotRunError, Stage
 
 TURNS = 12
 STREAM = ("--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from bench.faults.acts import Act, Promise
-from bench.faults.harness import CannotRunError, Harness, checkout, commit_of
+from bench.faults.harness import Harness, checkout, commit_of
 from bench.faults.lies import FEW_LIES
-from bench.faults.stage import Stage
+from bench.faults.stage import CannotRunError, Stage
 
 STATUS = """---RALPH_STATUS---
 STATUS: COMPLETE

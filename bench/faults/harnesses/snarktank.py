@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from bench.faults.acts import Act, Promise
-from bench.faults.harness import CannotRunError, Harness, checkout, commit_of
-from bench.faults.stage import Stage
+from bench.faults.harness import Harness, checkout, commit_of
+from bench.faults.stage import CannotRunError, Stage
 
 MARK = (
     "jq '.userStories[].passes = true' scripts/ralph/prd.json > prd.new && mv prd.new scripts/ralph/prd.json"
