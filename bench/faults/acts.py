@@ -190,7 +190,7 @@ FAULTS: tuple[Act, ...] = (
         does=f"is at its usage limit for {LIMIT_SECONDS} seconds and says when that resets; then does the work",
         judgement=Judgement.WAITS,
         shell=LIMITED,
-        voices={"limited": (("limit", "You've hit your 5-hour limit · resets soon|{resets}"),)},
+        voices={"limited": (("limit", "You've hit your 5-hour limit · resets {clock}"),)},
         quick=True,
     ),
     Act(

@@ -44,8 +44,8 @@ def main(stage: Path, name: str, arguments: list[str]) -> int:
         perform(script, environment, output)
     time.sleep(act["seconds"])
     words = act["voices"][chosen.read_text().strip() if chosen.exists() else "usual"]
-    resets = (stage / "resets").read_text().strip() if (stage / "resets").exists() else ""
-    known = {"{prompt}": prompt, "{resets}": resets, "{chat}": CHAT[number % len(CHAT)]}
+    voice.resets = int((stage / "resets").read_text()) if (stage / "resets").exists() else 0
+    known = {"{prompt}": prompt, "{clock}": clock(voice.resets), "{chat}": CHAT[number % len(CHAT)]}
     code = voice.speak([(way, fill(text, known)) for way, text in words])
     if act["after"]:
         sys.stdout.flush()
@@ -117,6 +117,7 @@ class Voice:
             self.dialect = "opencode"
         self.converses = "--input-format" in arguments
         self.said: list[str] = []
+        self.resets = 0
 
     def hear(self) -> str:
         """The prompt: of a conversation, from the arguments, or from standard input if somebody is writing there."""
@@ -169,7 +170,8 @@ class Voice:
             if way in ("error", "limit"):
                 failed = text
                 if way == "limit" and self.dialect == "claude":
-                    self.emit({"type": "rate_limit_event", "rate_limit_info": limit_information(text)})
+                    limit = {"status": "rejected", "resetsAt": self.resets, "rateLimitType": "five_hour"}
+                    self.emit({"type": "rate_limit_event", "rate_limit_info": limit})
             elif way == "stderr":
                 print(text, file=sys.stderr, flush=True)
             else:
@@ -269,9 +271,10 @@ def claude_message(role: str, block: dict[str, Any]) -> dict[str, Any]:
     return {"type": role, "message": message, "parent_tool_use_id": None, "session_id": SESSION}
 
 
-def limit_information(text: str) -> dict[str, Any]:
-    """``text`` ends in the second of the epoch at which the limit resets."""
-    return {"status": "rejected", "resetsAt": int(text.rpartition("|")[2]), "rateLimitType": "five_hour"}
+def clock(second: int) -> str:
+    """As claude writes it: 7:56am (UTC), the first full minute after that."""
+    when = time.gmtime(second + 59)
+    return f"{when.tm_hour % 12 or 12}:{when.tm_min:02}{'am' if when.tm_hour < 12 else 'pm'} (UTC)"
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ class Harness:
     settings: ClassVar[str]
     """Which settings were chosen, and why these are its best."""
     claims: ClassVar[Mapping[Promise, str]]
+    unclaimed: ClassVar[Sequence[str]] = ()
+    """Acts that its claim of the promise does not go as far as."""
     absent: ClassVar[Mapping[str, str]] = {}
     """Acts (or promises) that do not apply, each with the reason."""
     claim: ClassVar[str] = "<promise>COMPLETE</promise>"

@@ -340,8 +340,13 @@ def _judge(harness: Harness, act: Act, seen: Seen) -> tuple[Result, str]:
     holds, evidence = _ANSWERS[act.judgement](act, seen)
     if holds:
         return Result.HOLDS, evidence
-    is_claimed = act.promise is Promise.CONTROL or act.promise in harness.claims
-    return (Result.FAILS if is_claimed else Result.NOT_CLAIMED), evidence
+    return (Result.FAILS if _is_claimed(harness, act) else Result.NOT_CLAIMED), evidence
+
+
+def _is_claimed(harness: Harness, act: Act) -> bool:
+    if act.promise is Promise.CONTROL:
+        return True
+    return act.promise in harness.claims and act.id not in harness.unclaimed
 
 
 def _keep(folder: Path, place: Path) -> None:

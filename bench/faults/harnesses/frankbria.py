@@ -35,10 +35,10 @@ class Frankbria(Harness):
     about = "a checkout of frankbria/ralph-claude-code, MIT; set FAULTS_FRANKBRIA to it"
     settings = (
         "ralph_loop.sh with its own template of PROMPT.md, a fix_plan.md with one box per task, and .ralphrc; the shortest "
-        "timeout that it allows is one minute. It has no setting for a command that must pass."
+        "timeout that it allows is one minute. It has no setting for a command that must pass, and its exit "
+        "detection promises to read the agent's status well, not to check the work: lies are not claimed."
     )
     claims: ClassVar[Mapping[Promise, str]] = {
-        Promise.LIES: "README: 'intelligent exit detection', 'requires BOTH completion indicators AND explicit EXIT_SIGNAL'",
         Promise.HANGS: "README: 'Configurable Timeouts'",
         Promise.LIMITS: "README: '5-Hour API Limit Handling … with auto-wait for unattended mode'",
         Promise.OVERFLOW: "README: 'Circuit Breaker - Advanced error detection … and automatic recovery'",

@@ -33,7 +33,6 @@ class RalphOrchestrator(Harness):
     claims: ClassVar[Mapping[Promise, str]] = {
         Promise.HANGS: "README: adapters.claude.timeout, in seconds",
         Promise.OVERFLOW: "README: 'Error Recovery: Automatic retry with exponential backoff'",
-        Promise.LIMITS: "README: 'Error Recovery: Automatic retry with exponential backoff'",
     }
     absent: ClassVar[Mapping[str, str]] = {
         Promise.RESUME: "1.2.3 saves state for analysis; its documentation names no way to resume",

@@ -42,6 +42,7 @@ class RalphTui(Harness):
         Promise.OVERFLOW: "configuration: errorHandling.strategy retry",
         Promise.HANGS: "configuration: the agent's timeout",
     }
+    unclaimed = ("resume-limit",)
     mark = MARK
     unplan = "jq '.userStories = []' prd.json > prd.new && mv prd.new prd.json"
     is_per_task = True
