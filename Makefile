@@ -51,6 +51,9 @@ static: $(VENV)/dev ## check format, lint, types and layers
 faults: $(VENV)/dev ## run hostile agents against every promise, in every kind of loop; MATRIX=FILE writes the table as JSON
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/faults $(if $(MATRIX),--matrix '$(MATRIX)')
 
+faults-peers: $(VENV)/dev ## the same acts against other harnesses, as a table; HARNESSES=ralph,ralphy ACTS=lie,hang choose; hours for all
+	@$(BIN)/python -m bench.faults $(if $(HARNESSES),--harness '$(HARNESSES)') $(if $(ACTS),--act '$(ACTS)') --json '$(or $(JSON),build/faults.json)'
+
 faults-again: $(VENV)/dev ## run the cells that just failed again, one at a time
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none tests/faults
 
