@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -233,7 +235,7 @@ def test_a_session_that_came_to_an_end_of_its_own_is_judged_and_the_next_one_tol
     project: Project, end: dict[str, object], reason: str
 ) -> None:
     project.settings(agent={"command": "claude"}, guardrails=["touch checked"])
-    cut = [{"print": json.dumps(WORKED)}, {"print": json.dumps(end)}, {"exit": 1}]
+    cut: list[Mapping[str, Any]] = [{"print": json.dumps(WORKED)}, {"print": json.dumps(end)}, {"exit": 1}]
     project.agent(cut, [{"say": DONE}])
 
     ran = project.ralph("run", "-p", PROMPT, "-m", "2", check=0)

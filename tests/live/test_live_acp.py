@@ -10,7 +10,7 @@ import pytest
 
 from ralph.adapters.agents.acp.known import known_programs
 from ralph.adapters.agents.qwen.agent import DEFAULTS
-from tests.live.model import Step, WriteFile
+from ralph.testing.model import Step, WriteFile
 
 from .harness import DONE, PROMPT, LiveProject, ended, wait_for
 from .test_live_sessions import TASK, VERDICT
@@ -30,7 +30,7 @@ def settings(project: LiveProject, url: str, *, own: dict[str, Any] | None = Non
     known = known_programs()[project.agent.name]
     definition = {"adapter": "acp", "command": " ".join((known.program, *known.arguments)), **(own or {})}
     quiet = {"QWEN_CODE_SYSTEM_DEFAULTS_PATH": str(DEFAULTS)}  # or it asks the model what to remember
-    agent = {"command": "mine", "environment": {**project.agent.prepare(project.home, url), **quiet}}
+    agent = {"command": "mine", "environment": {**project.agent.loopback.prepare(project.home, url), **quiet}}
     project.settings(url, **{"agent": agent, "agents": {"mine": definition}, **values})
 
 

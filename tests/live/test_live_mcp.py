@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.live.model import Step, ToolCall
+from ralph.testing.model import Step, ToolCall
 
 from .conftest import CHOSEN
 from .harness import LONG, LiveProject
@@ -48,11 +48,11 @@ def test_an_agent_starts_a_loop_waits_for_it_and_reads_how_it_ended(project: Liv
         call(name, "show"),
         Step(text="It is proven."),
     ) as model:
-        environment = project.agent.prepare(project.home, model.url)
+        environment = project.agent.loopback.prepare(project.home, model.url)
         settings = {"agent": {"command": str(worker)}, "guardrails": [{"command": "test -e made"}]}
         (project.root / ".ralph").mkdir()
         (project.root / ".ralph" / "settings.json").write_text(json.dumps(settings))
-        own = {key: value for key, value in project._env().items() if key != "RALPH_TRUST"}
+        own = {key: value for key, value in project.env().items() if key != "RALPH_TRUST"}
         subprocess.run(
             [sys.executable, "-m", "ralph", "trust", "--yes"],
             cwd=project.root,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.live.model import Step
+from ralph.testing.model import Step
 
 from .harness import LiveProject
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 from tests.live.agents import LIVE_AGENTS
 from tests.live.install import AGENTS, NODE, cache_folder, install, is_installed, programs
-from tests.live.model import ScriptedModel, Step
 
 from bench.faults.acts import Act, Promise
 from bench.faults.harness import Harness, checkout, commit_of
 from bench.faults.lies import ALL_LIES
 from bench.faults.stage import CannotRunError, Stage
+from ralph.testing.model import ScriptedModel, Step
 
 TURNS = 12
 STREAM = ("--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
@@ -59,7 +59,7 @@ class ClaudeCode(Harness):
         )
         turn = [Step(shell=f"{stage.bin / 'act'} --play now"), Step(text=words or "I am done.")]
         model = stage.closing.enter_context(ScriptedModel(turn * TURNS))
-        known = LIVE_AGENTS["claude"].prepare(stage.home, model.url)
+        known = LIVE_AGENTS["claude"].loopback.prepare(stage.home, model.url)
         stage.programs = [programs(self.cache, NODE), self.programs]
         stage.more = {
             **stage.more,

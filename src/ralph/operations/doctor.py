@@ -25,7 +25,7 @@ from ralph.domain.sandbox.own_git import own_git
 from ralph.domain.sandbox.policy import Guarantees
 from ralph.domain.views.health import Area, Finding, Health, version_in
 from ralph.errors import RalphError
-from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent
+from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent, find_program
 from ralph.operations.agreement import is_waived
 from ralph.operations.settings_examination import examine_settings, examine_trust, examine_worktrees
 from ralph.operations.trust import Standing, read_agreed
@@ -126,7 +126,11 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
     configured = _configured_agents(settings)
     examined, unknown = _examinable(settings, asked)
     others = [program for program in acp_programs() if program not in {*examined, *unknown}]
-    absent = [program for program in others if asking.which(program) is None]
+    absent = [
+        program
+        for program in others
+        if find_program(program, asking.cwd, asking.variable("PATH") or os.defpath) is None
+    ]
     examined |= {program: (ACP, program) for program in others if program not in absent}
 
     async def examine_one(name: str, kind: str, program: str) -> Finding:

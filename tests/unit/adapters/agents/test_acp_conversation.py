@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.adapters.agents.acp.conversation import NO_ANSWER, UNSUITABLE, AcpConversation, Wanted
-from ralph.adapters.agents.faults import INTERRUPTED, NO_RESULT
+from ralph.adapters.agents.faults import INTERRUPTED
 from ralph.domain.agent.events import (
+    NO_RESULT,
     AgentEvent,
     ErrorReported,
     Notice,

@@ -11,20 +11,19 @@ from msgspec import Raw
 from ralph.adapters.agents.acp.agent import AcpAdapter
 from ralph.adapters.agents.acp.conversation import NO_ANSWER, UNSUITABLE
 from ralph.adapters.agents.acp.failures import error_in, voiced_error
-from ralph.adapters.agents.faults import NO_RESULT
-from ralph.domain.agent.events import AgentEvent, ErrorReported, TurnEnded
-from ralph.domain.loop.session_report import Ending, Fatal, Fault, RateLimited, Transient
+from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, TurnEnded
+from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
 
 
 def judge(
     *events: AgentEvent, ending: Ending = Ending.EXITED, is_empty: bool = True, code: int = 0
-) -> Fault | None:
+) -> Fault | Exhausted | None:
     adapter = AcpAdapter(command="kimi", flags=(), as_root=False)
     return adapter.classify(Exit(ending, code, 1.0), events, stderr="", is_empty=is_empty)
 
 
-def failed(error: ErrorReported, **how: Any) -> Fault | None:
+def failed(error: ErrorReported, **how: Any) -> Fault | Exhausted | None:
     return judge(error, TurnEnded(error=error.message), **how)
 
 
@@ -112,9 +111,9 @@ def test_silence_is_a_fault_unless_the_turn_was_over() -> None:
 @pytest.mark.parametrize(
     ("code", "is_empty", "kind"),
     [
-        ("max_tokens", False, None),
+        ("max_tokens", False, Exhausted),
         ("max_tokens", True, Transient),
-        ("max_turn_requests", False, None),
+        ("max_turn_requests", False, Exhausted),
         ("refusal", False, Transient),
         (UNSUITABLE, True, Fatal),
     ],

@@ -14,10 +14,10 @@ from ralph.adapters.agents.faults import Failure
 from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.isolation import isolation_notes
 from ralph.adapters.agents.structured import LINGER_SECONDS
-from ralph.domain.agent.events import AgentEvent, ErrorReported, TurnEnded
+from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, TurnEnded
 from ralph.domain.agent.facts import AgentFacts
 from ralph.domain.agent.options import NO_OPTIONS, Option, Permissions, SessionOptions
-from ralph.domain.loop.session_report import Ending, Fatal, Fault, Transient
+from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 
 if TYPE_CHECKING:
@@ -36,7 +36,10 @@ _GRANTED: Final = {
     Permissions.READS: "{} may read: whatever else it asks for is denied",
     Permissions.NONE: "whatever {} asks for is denied",
 }
-_JUDGED_AS_IT_IS: Final = frozenset(("max_tokens", "max_turn_requests"))
+_OWN_LIMITS: Final = {
+    "max_tokens": Exhausted("it reached the limit of its model's tokens"),
+    "max_turn_requests": faults.TURNS,
+}
 
 
 def facts_about(command: str) -> AgentFacts:
@@ -103,7 +106,7 @@ class AcpAdapter:
 
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
-    ) -> Fault | None:
+    ) -> Fault | Exhausted | None:
         fault = faults.classify(
             exit_,
             events,
@@ -117,24 +120,22 @@ class AcpAdapter:
         if fault is None and exit_.ending is Ending.IDLE and not _has_ended_well(events):
             # Agents are silent at a limit, too: that is not an answer to judge.
             waiting = faults.last(events, ErrorReported)
-            why = (
-                f": it {waiting.message}" if waiting is not None and waiting.code == faults.NO_RESULT else ""
-            )
+            why = f": it {waiting.message}" if waiting is not None and waiting.code == NO_RESULT else ""
             return Transient(f"silent past the idle timeout{why}")
         return fault
 
-    def _explain(self, failure: Failure) -> Fault | None:
+    def _explain(self, failure: Failure) -> Fault | Exhausted | None:
         from ralph.adapters.agents.acp.conversation import NO_ANSWER, UNSUITABLE
         from ralph.adapters.agents.acp.failures import TOO_LONG
 
         if failure.code == UNSUITABLE:
             return Fatal(failure.message, "remove the setting, or use another agent or version")
-        if failure.code == faults.NO_RESULT and failure.message == NO_ANSWER:
+        if failure.code == NO_RESULT and failure.message == NO_ANSWER:
             return Fatal(
                 f"{self.name} {NO_ANSWER}", "check its command and flags: many need `acp` or `--acp`"
             )
-        if failure.code in _JUDGED_AS_IT_IS:
-            return Transient(failure.message) if failure.is_empty else None
+        if failure.code in _OWN_LIMITS:
+            return Transient(failure.message) if failure.is_empty else _OWN_LIMITS[failure.code]
         if failure.code == TOO_LONG:
             return faults.too_long(failure)
         return faults.by_status(failure, self._facts)

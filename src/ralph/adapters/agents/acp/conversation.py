@@ -33,9 +33,10 @@ from ralph.adapters.agents.acp.offers import Offers, Wish, offers_of
 from ralph.adapters.agents.acp.permissions import choose_option, is_allowed
 from ralph.adapters.agents.acp.updates import Turn, usage_with_cache_inside
 from ralph.adapters.agents.excerpts import one_line
-from ralph.adapters.agents.faults import INTERRUPTED, NO_RESULT
+from ralph.adapters.agents.faults import INTERRUPTED
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repair
 from ralph.domain.agent.events import (
+    NO_RESULT,
     AgentEvent,
     ErrorReported,
     Notice,
