@@ -197,7 +197,7 @@ def startup_error(
     return None
 
 
-# --- HTTP statuses, and words without one, mean the same for all -------------------------------------------------------------------
+# --- HTTP statuses, and words without one, mean the same for all -------------------------------------------
 
 _NOT_LOGGED_IN: Final = frozenset((401, 403))
 _NO_CREDIT: Final = 402

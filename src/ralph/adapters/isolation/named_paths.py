@@ -69,5 +69,7 @@ def _named(site: Site, variable: str) -> Path | None:
     value = site.environ.get(variable, "")
     if variable in site.explicit or not value.startswith("/") or not is_true(Path(value).exists):
         return None
-    path = real_path(Path(value))
-    return None if is_in(real_path(site.home), path) or is_in(real_path(site.workspace), path) else path
+    path = Path(value)
+    has_links = real_path(path) != path  # they would not be there inside
+    covers = is_in(real_path(site.home), path) or is_in(real_path(site.workspace), path)
+    return None if has_links or covers else path

@@ -104,6 +104,16 @@ def test_what_settings_name_is_not_shown_but_said_to_be_hidden(make_site: MakeSi
     assert note.startswith(f"CODEX_HOME names {secret}, which the sandbox hides: add it to sandbox.readonly")
 
 
+def test_a_link_for_a_state_folder_is_said_to_be_hidden(make_site: MakeSite, tmp_path: Path) -> None:
+    real, link = tmp_path / "home" / "real", tmp_path / "home" / "link"
+    real.mkdir()
+    link.symlink_to(real)
+
+    (note,) = notes(make_site("claude", CLAUDE_CONFIG_DIR=link))
+
+    assert note.startswith(f"CLAUDE_CONFIG_DIR names {real}, which the sandbox hides")
+
+
 @pytest.mark.parametrize("folder", ["home", "project", "."])
 def test_a_variable_never_shows_the_home_or_the_workspace(
     make_site: MakeSite, tmp_path: Path, folder: str

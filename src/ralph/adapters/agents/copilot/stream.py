@@ -1,6 +1,7 @@
 """The stream that ``copilot --output-format json`` prints, as normalized events.
 
-It counts no tokens: what the session used is asked for at its end. Pieces of what follows whole, and what is of use to its own screen only, are passed over.
+It counts no tokens: what the session used is asked for at its end. Pieces of what follows whole, and what is of use to
+its own screen only, are passed over.
 """
 
 from __future__ import annotations
