@@ -18,7 +18,7 @@ from bench.child import LONGEST, CannotMeasure, interleaved
 from bench.project import Project, new_project
 from bench.row import Bar, Row, as_difference, as_ratio
 
-MANY = 100
+MANY = 50
 ROUNDS = 5
 RUNS, EVENTS = 1000, 1_000_000
 

@@ -101,7 +101,7 @@ def test_a_failed_layer_is_called_what_people_read_everywhere() -> None:
             AgentReport(fault=Transient("529")),
             Rules(max_attempts=3),
             Troubles(faults=1),
-            Retry("529", delay=10.0),
+            Retry("529", delay=10.0, obstacle=Obstacle.TRANSIENT),
             id="again",
         ),
         pytest.param(
@@ -115,28 +115,28 @@ def test_a_failed_layer_is_called_what_people_read_everywhere() -> None:
             AgentReport(fault=RateLimited("5-hour limit", until=NOW + 99)),
             Rules(),
             Troubles(limits=7),
-            Retry("5-hour limit", delay=5.0, until=NOW + 99),
+            Retry("5-hour limit", delay=5.0, until=NOW + 99, obstacle=Obstacle.RATE_LIMITED),
             id="waits for the reset, however often",
         ),
         pytest.param(
             AgentReport(fault=RateLimited("limit", until=NOW - 1)),
             Rules(),
             Troubles(limits=1),
-            Retry("limit", delay=120.0),
+            Retry("limit", delay=120.0, obstacle=Obstacle.RATE_LIMITED),
             id="a reset that is over and still refused",
         ),
         pytest.param(
             AgentReport(fault=RateLimited("limit", until=NOW * 1000)),
             Rules(),
             Troubles(),
-            Retry("limit", delay=60.0),
+            Retry("limit", delay=60.0, obstacle=Obstacle.RATE_LIMITED),
             id="a reset in milliseconds is not believed",
         ),
         pytest.param(
             AgentReport(fault=RateLimited("limit")),
             Rules(),
             Troubles(limits=50),
-            Retry("limit", delay=900.0),
+            Retry("limit", delay=900.0, obstacle=Obstacle.RATE_LIMITED),
             id="no reset time",
         ),
         pytest.param(
@@ -282,8 +282,11 @@ def unjudged(obstacle: Obstacle, *, required: bool = True, **told: float | str) 
     [
         (Obstacle.LIMIT_REACHED, Stop(Outcome.EXHAUSTED, "not judged yet: no answer")),
         (Obstacle.FATAL, Stop(Outcome.FAILED, "not judged yet: no answer")),
-        (Obstacle.RATE_LIMITED, Retry("not judged yet: no answer", delay=60.0)),
-        (Obstacle.TRANSIENT, Retry("not judged yet: no answer", delay=5.0)),
+        (
+            Obstacle.RATE_LIMITED,
+            Retry("not judged yet: no answer", delay=60.0, obstacle=Obstacle.RATE_LIMITED),
+        ),
+        (Obstacle.TRANSIENT, Retry("not judged yet: no answer", delay=5.0, obstacle=Obstacle.TRANSIENT)),
     ],
 )
 def test_a_judge_that_cannot_judge_is_treated_like_an_agent_that_cannot_work(

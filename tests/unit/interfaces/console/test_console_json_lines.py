@@ -167,7 +167,10 @@ def record(event: LoopEvent) -> dict[str, Any]:
                 "commit": "",
             },
         ),
-        (PauseBegan("limit", 5.0), {"type": "pause_began", "reason": "limit", "until": 5.0}),
+        (
+            PauseBegan("x", 5.0, "offline"),
+            {"type": "pause_began", "reason": "x", "until": 5.0, "cause": "offline"},
+        ),
         (StopRequested(True), {"type": "stop_requested", "now": True, "elsewhere": False}),
         (Warned("é\n"), {"type": "warned", "message": "é\n", "mild": False}),
         (
