@@ -229,7 +229,9 @@ def _wait_for(path: Path) -> None:
 # --- hostile -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("behaviour", ["noise", "answers-to-nothing", "huge-line", "flood"])
+@pytest.mark.parametrize(
+    "behaviour", ["noise", "answers-to-nothing", "huge-line", "flood", "ignores-the-end"]
+)
 def test_a_claim_is_heard_through_whatever_else_comes(project: Project, behaviour: str) -> None:
     prepare(project, behaviour, program="hostile_agent.py")
 

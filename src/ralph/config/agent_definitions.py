@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, cast
@@ -130,6 +129,8 @@ def _with_split_command(definition: DefinedAgentSettings | None, at: Reading) ->
     """The command of an ACP agent is the program and what makes it speak ACP; from here on the program alone."""
     if definition is None or definition.adapter != ACP or not definition.command:
         return cast("DefinedAgentSettings", definition)  # None: it was wrong, and that is noted
+    import shlex
+
     try:
         program, *arguments = shlex.split(definition.command)
     except ValueError as error:

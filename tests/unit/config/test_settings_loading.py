@@ -486,7 +486,7 @@ def test_a_bad_variable_is_a_problem_that_names_it(
         ({"agent": {"flags": ["x", 1]}}, "agent.flags[1]: expected a string, found 1; write it in quotes"),
         (
             {"agent": {"adapter": "claud"}},
-            'agent.adapter: expected one of amp, claude, codex, copilot, gemini, opencode, plain, qwen, found "claud"; did you mean "claude"?',
+            'agent.adapter: expected one of acp, amp, claude, codex, copilot, gemini, opencode, plain, qwen, found "claud"; did you mean "claude"?',
         ),
         (
             {"agent": {"timeout": 0}},

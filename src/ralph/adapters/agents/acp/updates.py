@@ -151,7 +151,7 @@ class Turn:
         meta = _meta(told.meta)
         title = told.title or ""
         is_name = bool(_ONE_WORD.fullmatch(title))
-        call.kind = told.kind or call.kind
+        call.kind = one_line(told.kind or "", 60) or call.kind
         call.parent = elsewhere or _parent(meta) or call.parent
         call.name = _tool_name(meta) or call.name or (title if is_name else "") or call.kind or "tool"
         is_vague = is_name or not title

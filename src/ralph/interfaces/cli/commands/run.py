@@ -90,8 +90,8 @@ Examples:
 @trust_option
 @verbose_option
 @agent_option(
-    f"Agent to run: {', '.join(named_agents())}, one defined in the settings, or any other command. Separate"
-    " fallbacks by commas."
+    f"Agent to run: {', '.join(named_agents())}, one that speaks ACP such as goose, one defined in the settings, or"
+    " any other command. Separate fallbacks by commas."
 )
 @model_option()
 @isolation_option
