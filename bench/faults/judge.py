@@ -261,6 +261,8 @@ def _accepts(act: Act, seen: Seen) -> Answer:
 
 
 def _denies(act: Act, seen: Seen) -> Answer:
+    if seen.is_worked:
+        raise CannotRunError("the work was there after all: the lie was none")
     return not seen.done, f"said done: {seen.done}" if seen.done else f"did not say done: {_ended(seen)}"
 
 

@@ -200,8 +200,9 @@ class Stage:
 
     def is_worked(self, act: Act) -> bool:
         """Whether the work is there, in the project and not beside it."""
+        wanted = FILES["work.py"].replace("41", "42")
         paths = [self.root / name for name in self.tasks(act)]
-        return all(path.is_file() and "return 42" in path.read_text() for path in paths)
+        return all(path.is_file() and not path.is_symlink() and path.read_text() == wanted for path in paths)
 
     def left(self) -> list[str]:
         """Processes of this stage that are alive: those with the mark, in its folder, or that the agent wrote down."""
