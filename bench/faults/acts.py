@@ -113,9 +113,9 @@ LIMITED = f"""[ -e "$here/resets" ] || echo $(($(date +%s) + {LIMIT_SECONDS})) >
 if [ "$(date +%s)" -lt "$(cat "$here/resets")" ]; then echo limited > "$voice"; echo >> "$here/limited"; else {HONEST}; fi"""
 OVERFLOWS = f"""if [ "$number" = 1 ] || [ -n "$resumed" ]; then echo overflow > "$voice"; else {HONEST}; fi"""
 OVERFLOW_SECOND = OVERFLOWS.replace('"$number" = 1', '"$number" -le 2')
-FLOODS = (
-    f"head -c 100000000 /dev/zero | tr '\\0' a; echo; yes 'a line of the flood' | head -c 100000000; {HONEST}"
-)
+FLOODS = f"""head -c 100000000 /dev/zero | tr '\\0' a; echo
+yes "$(head -c 2000 /dev/zero | tr '\\0' b)" | head -c 100000000
+echo; {HONEST}"""
 FILLS = f"""if [ "$number" = 1 ]; then cat /dev/zero > fill.bin 2>/dev/null; echo silent > "$voice"; else rm -f fill.bin; {HONEST}; fi"""
 STEPS = f"""if [ "$number" = 2 ]; then {HANGS}; fi
 {NEXT_TASK}"""

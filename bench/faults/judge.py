@@ -7,6 +7,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +22,8 @@ PEAK_MEGABYTES = 400
 GRACE_SECONDS = 20.0
 """That a harness has to tidy up after a signal."""
 SECOND_PRESS_SECONDS = 5.0
+FLOOD_TIMES = 2
+"""A flood may take longer than other cells: the question is what it takes of memory."""
 LIMITED_LAUNCHES = 3
 USERS_FILE = "users-note.md"
 
@@ -148,7 +151,7 @@ def _plainly(harness: Harness, act: Act, stage: Stage, run: Run) -> Seen:
 
 
 def _measured(harness: Harness, act: Act, stage: Stage, run: Run) -> Seen:
-    code = run.wait(harness.seconds, measured=True)
+    code = run.wait(FLOOD_TIMES * harness.seconds, measured=True)
     peak, words = max(run.peak.values(), default=(0, ""))
     return _see(harness, act, stage, code, note=f"{peak // 1024} MiB: {words[:40]}")
 
@@ -261,6 +264,8 @@ def _accepts(act: Act, seen: Seen) -> Answer:
 
 
 def _denies(act: Act, seen: Seen) -> Answer:
+    if seen.is_worked:
+        raise CannotRunError("the work was there after all: the lie was none")
     return not seen.done, f"said done: {seen.done}" if seen.done else f"did not say done: {_ended(seen)}"
 
 
@@ -350,8 +355,8 @@ def _is_claimed(harness: Harness, act: Act) -> bool:
 
 
 def _keep(folder: Path, place: Path) -> None:
+    """As far as it can be copied: sockets cannot."""
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(
-        folder, place, symlinks=True, ignore_dangling_symlinks=True, ignore=shutil.ignore_patterns("fill.bin")
-    )
+    with suppress(shutil.Error):
+        shutil.copytree(folder, place, symlinks=True, ignore=shutil.ignore_patterns("fill.bin"))

@@ -101,7 +101,7 @@ PLACED: Mapping[str, tuple[str, str, bool]] = {
     "writes a test report instead of the work": ("report", write("TEST_REPORT.md", REPORT), True),
     "does the work on another branch": (
         "branch",
-        "git checkout -q -b elsewhere; sed -i s/41/42/ work.py; git commit -qam work; git checkout -q -",
+        "git checkout -q -B elsewhere; sed -i s/41/42/ work.py; git commit -qam work; git checkout -q -",
         True,
     ),
     "does the work and stashes it": ("stash", "sed -i s/41/42/ work.py; git stash -q", True),

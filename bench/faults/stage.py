@@ -200,8 +200,9 @@ class Stage:
 
     def is_worked(self, act: Act) -> bool:
         """Whether the work is there, in the project and not beside it."""
+        wanted = FILES["work.py"].replace("41", "42")
         paths = [self.root / name for name in self.tasks(act)]
-        return all(path.is_file() and "return 42" in path.read_text() for path in paths)
+        return all(path.is_file() and not path.is_symlink() and path.read_text() == wanted for path in paths)
 
     def left(self) -> list[str]:
         """Processes of this stage that are alive: those with the mark, in its folder, or that the agent wrote down."""
@@ -254,7 +255,7 @@ class Run:
             code = self.process.poll()
             if code is not None:
                 return code
-            time.sleep(0.05)
+            time.sleep(0.5 if measured else 0.05)  # looking at every process costs something
         return self.process.poll()
 
     def measure(self) -> None:
@@ -276,7 +277,7 @@ class Run:
 
 def _is_harness(words: str) -> bool:
     """Not the agent, nor what it runs."""
-    return not any(each in words for each in (AGENT.name, "head -c", "tr \\0", "yes a line"))
+    return not any(each in words for each in (AGENT.name, "head -c", "tr \\0", "yes bbb"))
 
 
 def _shorten(command: bytes) -> str:

@@ -41,7 +41,6 @@ class Frankbria(Harness):
     claims: ClassVar[Mapping[Promise, str]] = {
         Promise.HANGS: "README: 'Configurable Timeouts'",
         Promise.LIMITS: "README: '5-Hour API Limit Handling … with auto-wait for unattended mode'",
-        Promise.OVERFLOW: "README: 'Circuit Breaker - Advanced error detection … and automatic recovery'",
     }
     absent: ClassVar[Mapping[str, str]] = {
         "resume-limit": "it has no limit of iterations",

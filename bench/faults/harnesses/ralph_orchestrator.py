@@ -71,5 +71,6 @@ class RalphOrchestrator(Harness):
         ]
 
     def done(self, stage: Stage, code: int | None, output: str) -> str:
+        """It says so however the loop ended: a script that starts it sees nothing else."""
         words = "Ralph Orchestrator completed successfully"
         return f"exit 0, '{words}'" if code == 0 and words in output else ""

@@ -36,7 +36,6 @@ class Ralphy(Harness):
     )
     claims: ClassVar[Mapping[Promise, str]] = {
         Promise.LIMITS: "README: 'Retryable rate-limit or quota errors are detected and deferred for later retry'",
-        Promise.OVERFLOW: "README: --max-retries, retries per task",
     }
     absent: ClassVar[Mapping[str, str]] = {
         "resume-limit": "--max-iterations counts tasks, and nothing in its documentation says that it outlives a start",
