@@ -309,7 +309,9 @@ class AcpConversation:
         if told is None:
             return [*held, *self._refused(message)]
         usage, model = _usage_of(told, turn)
-        named = [SessionStarted(self._session, model)] if model and not self._offers.model else []
+        # Which model it was says what it cost; "auto" is none.
+        is_unnamed = self._offers.model in ("", "auto")
+        named = [SessionStarted(self._session, model)] if model and is_unnamed else []
         error = self._error_of(told.stop_reason, turn)
         return [*held, *named, *self._end(error, usage, turn.cost_usd)]
 
