@@ -179,7 +179,7 @@ class Conversation(StreamParser, Protocol):
 
 
 class AgentAdapter(Protocol):
-    """Everything particular to one agent program. Pure: no I/O."""
+    """Everything particular to one agent program. It starts nothing, and reads at most what that program wrote down."""
 
     @property
     def name(self) -> str: ...

@@ -72,6 +72,7 @@ class OpenSession:
         spend = event.spend
         attributes = {
             **names.usage_attributes(spend.usage),
+            names.AGENT_VERSION: event.version,
             "ralph.cost_usd": spend.cost_usd,
             "ralph.cost_is_partial": spend.is_partly_unknown or None,
             "ralph.session.ending": str(event.ending),
