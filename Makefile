@@ -71,13 +71,14 @@ crash-test: $(VENV)/dev ## kill ralph at some 300 random moments, in every kind 
 	@CRASH_KILLS=400 $(BIN)/python -m pytest -n auto tests/faults/test_random_kills.py
 
 AGENTS ?= claude,codex,gemini,opencode,qwen,copilot
+LIVE ?= tests/live
 test-agents: $(VENV)/dev ## run real agents on a scripted model; AGENTS=claude,codex chooses; needs npm, no account
 	@$(BIN)/python -m tests.live.install '$(AGENTS)'
 	@$(BIN)/python -m tests.delivery.world.install
-	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest -n 2 --timeout=400 tests/live
+	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest -n 2 --timeout=400 $(LIVE)
 
 test-agents-again: $(VENV)/dev ## run the tests of real agents that just failed again, one at a time
-	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest --timeout=400 --last-failed --last-failed-no-failures none tests/live
+	@RALPH_AGENTS='$(AGENTS)' $(BIN)/python -m pytest --timeout=400 --last-failed --last-failed-no-failures none $(LIVE)
 
 test-agents-newest: $(VENV)/dev ## install the newest agents, and print what changed for ralph; AGENTS=codex chooses; not part of CI
 	@$(BIN)/python -m tests.live.newest '$(AGENTS)'
