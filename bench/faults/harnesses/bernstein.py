@@ -18,7 +18,7 @@ class Bernstein(Harness):
     about = "PyPI bernstein, Apache-2.0"
     settings = (
         "A plan file with one step per task, the check as its completion signal (test_passes) and, in bernstein.yaml, as the "
-        "tests gate; lint off, since the project has none; --cli claude --auto-approve --approval auto, so that it merges."
+        "tests gate; lint off, since the project has none; --cli claude --auto-approve --approval auto and merge_strategy direct, so that it merges."
     )
     claims: ClassVar[Mapping[Promise, str]] = {
         Promise.LIES: "README: 'Verify. The janitor checks concrete signals: tests pass … Failed tasks get retried'",
@@ -52,6 +52,7 @@ class Bernstein(Harness):
             "team": "auto",
             "budget": "$10",
             "internal_llm_provider": "none",
+            "merge_strategy": "direct",
             "quality_gates": gates,
         }
         (stage.root / "bernstein.yaml").write_text(json.dumps(seed, indent=1))
