@@ -336,7 +336,7 @@ def test_show_as_json(done: Project) -> None:
     first, second = record["iterations"]
     assert " ".join(first) == (
         "iteration attempt started_at assignment role prompt prompt_chars prompt_file command tools tool_errors"
-        " tool_error_count last_words ending exit_code fault checks claims actions decision reason claimed proven"
+        " tool_error_count last_words agent version ending exit_code fault checks claims actions decision reason claimed proven"
         " spend seconds"
     )
     assert first["tools"] == {"Bash": 1}

@@ -10,6 +10,7 @@ import pytest
 from ralph.adapters.storage.wire import encode_event, restore
 from ralph.domain.agent.events import (
     AgentEvent,
+    BackgroundChanged,
     ErrorReported,
     LimitReported,
     Noise,
@@ -66,6 +67,7 @@ ACTED: list[AgentEvent] = [
     Reasoning("hm"),
     ToolStarted("a", "Read", "file", "parent"),
     ToolEnded("a", "Read", "output", is_error=True, lines=1, chars=6),
+    BackgroundChanged(("make build", "npm test")),
     TodoChanged((TodoItem("one", TodoStatus.DONE), TodoItem("two", TodoStatus.ACTIVE))),
     UsageReported(Usage(1, 2), 0.25),
     TurnEnded("text", usage=Usage(1, 2), cost_usd=0.1, denials=("Bash",)),

@@ -131,7 +131,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                     "name": "n",
                     "verdict": "failed",
                     "required": True,
-                    "feedback": {"text": "f", "placement": "PREPEND"},
+                    "feedback": {"text": "f", "placement": "PREPEND", "is_history": False},
                     "command": "",
                     "exit_code": 1,
                     "seconds": 0.0,
