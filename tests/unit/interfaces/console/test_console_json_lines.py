@@ -143,6 +143,7 @@ def record(event: LoopEvent) -> dict[str, Any]:
                     "concern": "",
                     "contains": 0,
                     "hindrance": None,
+                    "sent_back": "",
                 },
             },
         ),
