@@ -114,6 +114,7 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
             if time_over := parts.budget.of_waiting().exceeded(state):
                 return Stop(Outcome.EXHAUSTED, time_over, parts.budget.hint(state)), state
             await wait_for_work(seconds, state, parts)
+            await _look_at_workspace(parts)
             return None, state
         case Judged(evidence):
             return await _take_in(parts, state, evidence, progress)
@@ -134,13 +135,22 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
         return Stop(Outcome.EXHAUSTED, exceeded, parts.budget.hint(state)), state
 
     parts.shift.begin_session()
+    if assignment.key != state.assignment:
+        await _look_at_workspace(parts)
     state, evidence, decision = await iterate(parts, assignment, state, save=progress.save)
     await parts.work.settle(assignment, evidence, decision)
     state = progress.save(state.after(evidence, decision))
     if isinstance(decision, Stop):
         return decision, state
-    await pause_after(decision, state, parts)
+    if await pause_after(decision, state, parts):
+        await _look_at_workspace(parts)
     return None, state
+
+
+async def _look_at_workspace(parts: LoopParts) -> None:
+    """What ralph or others did since the last session is not the next one's doing."""
+    if parts.workspace is not None:
+        await parts.workspace.snapshot()
 
 
 async def _take_in(

@@ -19,8 +19,9 @@ LOOK_EVERY = 1.0
 """Seconds: so soon it is noticed that there is nothing to wait for any more; also the clock of a laptop that slept."""
 
 
-async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) -> None:
-    """Delays are measured, so that a clock that is set back does not stretch them; a reset is a time of day."""
+async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) -> bool:
+    """Delays are measured, so that a clock that is set back does not stretch them; a reset is a time of day. True: it
+    waited."""
     now = parts.clock.now()
     if isinstance(decision, Retry):
         delay, until, reason = decision.delay, decision.until, decision.reason
@@ -30,12 +31,13 @@ async def pause_after(decision: Decision, state: LoopState, parts: LoopParts) ->
         cause = "delay"
     longest = max(delay, until - now if until is not None else 0.0)
     if longest <= 0 or parts.budget.exceeded(state) is not None:
-        return
+        return False
     allowed = _allowed(parts, state)
     parts.publish(PauseBegan(reason, now + min(longest, allowed), cause))
     if not parts.control.stopping:
         parts.shift.begin_wait(min(longest, allowed), reason)
     await _sleep(parts, state, delay=delay, until=until, allowed=allowed)
+    return True
 
 
 async def wait_for_work(seconds: float, state: LoopState, parts: LoopParts) -> None:

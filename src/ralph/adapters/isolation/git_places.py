@@ -145,7 +145,12 @@ def make_common_dir(workspace: Path) -> None:
     """
     found = git_folders(workspace)
     if found is not None and found.own == found.common and not os.path.lexists(found.own / COMMON_DIR):
-        (found.own / COMMON_DIR).write_text(ITSELF)
+        file = found.own / COMMON_DIR
+        try:
+            file.write_text(ITSELF)
+        except OSError as error:
+            message = f"{file} cannot be written: {error.strerror}; without it an agent could change git's configuration"
+            raise ConfigError(message, hint="make it writable, or use --no-sandbox") from error
 
 
 def remove_common_dir(workspace: Path) -> None:

@@ -37,6 +37,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be running
     "GIT_NO_REPLACE_OBJECTS": "1",  # a commit stays what it was
+    "GIT_GRAFT_FILE": "/dev/null",  # and so do its parents
     "LC_ALL": "C",
 }
 _OPTIONS = ("git", *(part for key, value in _CONFIGURATION.items() for part in ("-c", f"{key}={value}")))
