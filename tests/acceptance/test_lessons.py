@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -104,6 +105,16 @@ def test_a_project_below_the_top_of_its_repository(history: Project) -> None:
         (inner / "AGENTS.md").write_text("# Inner\n")
         apply(history, patch, cwd=place)
         assert PITFALL in (inner / "AGENTS.md").read_text()
+
+
+def test_the_command_that_it_names_works_below_the_top_too(history: Project) -> None:
+    below = history.root / "src"
+    below.mkdir()
+    ran = history.ralph("lessons", cwd=below, check=0)
+    (command,) = re.findall(r"pipe it to `(git .*)`", ran.stderr)
+    subprocess.run(command, shell=True, cwd=below, input=ran.stdout.encode(), timeout=60, check=True)
+    assert PITFALL in (history.root / "AGENTS.md").read_text()
+    assert list(below.iterdir()) == []
 
 
 def test_the_page_shows_what_it_prints(history: Project) -> None:

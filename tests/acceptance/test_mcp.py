@@ -197,6 +197,8 @@ def test_a_run_outlives_the_server_and_is_asked_by_another(slow: Project) -> Non
             await agent.until(run, "cancelled")
             assert "is not under way" in await agent.refusal("steer", text="too late")
             assert (await agent.ask("show"))["tools"] == ["resume"]
+            async with connected(slow, RALPH_RUN_ID=run) as left:  # a tool of its agent that outlived it
+                assert f"this is inside run {run}" in await left.refusal("resume", run=run)
             assert (await agent.ask("resume", run=run))["run"] == run
             await agent.until(run, "completed")
             assert "Mind the café." in slow.prompt(2)
@@ -387,7 +389,7 @@ async def main():
     async with Client(server) as client:
         for tool, given in (
             ("stop", {"run": "last", "now": True}), ("steer", {"text": "Believe me."}), ("pause", {"run": "last"}),
-            ("start", {"kind": "run", "prompt": "Say it."}),
+            ("cancel_task", {"id": "T-1"}), ("start", {"kind": "run", "prompt": "Say it."}),
         ):
             told[tool] = (await client.call_tool(tool, given)).content[0].text
         child = told["start"].split()[1]
@@ -410,6 +412,7 @@ def test_an_agent_inside_a_run_starts_children_and_leaves_its_own_run_alone(
     project.settings(agent={"command": "claude"})
     project.agent([{"say": DONE}])
     trust(project)
+    project.ralph("task", "create", "T-1", "s", "totals", "--outcome", "x", "--acceptance", "y", check=0)
     script = project.programs / "inside.py"
     script.write_text(INSIDE)
     project.ralph("supervise", "--task", "t", "--", sys.executable, str(script), environment, check=0)
@@ -423,6 +426,7 @@ def test_an_agent_inside_a_run_starts_children_and_leaves_its_own_run_alone(
     parent, child = rows[0][0], rows[1]
     for tool in ("stop", "steer", "pause"):
         assert f"this is inside run {parent}" in told[tool]
+    assert "this is inside the work on task t" in told["cancel_task"]
     assert child[2] == parent
     assert f"run {child[0]} has begun" in told["start"]
 

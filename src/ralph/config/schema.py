@@ -535,6 +535,22 @@ class Settings:
     )
 
 
+def iterations_of(settings: Settings, profile: str) -> int | None:
+    """How many a run of this profile may take, by the setting that says so; None: no limit."""
+    own = settings.profiles
+    match profile:
+        case "promise":
+            return own.promise.maximum_iterations
+        case "supervised":
+            return own.supervised.max_restarts
+        case "verified":
+            return own.verified.maximum_iterations
+        case "reviewed":
+            return own.reviewed.maximum_iterations
+        case _:
+            return settings.maximum_iterations
+
+
 # Editors look for "$schema" to offer completion.
 SETTINGS = Table(Settings, also_allowed=frozenset({"$schema"}))
 

@@ -22,6 +22,7 @@ MOST_BYTES = 1_000_000
 class Proposal:
     """``file``: from the top of the repository, as the patch names it. ``known``: lessons that it has already."""
 
+    top: Path
     file: str
     lessons: tuple[Lesson, ...]
     known: int
@@ -41,7 +42,7 @@ def propose_lessons(root: Root, file: Path | None = None) -> Proposal:
             found = lessons_of(failed_checks(reader))
     new = new_lessons(found, before or "")
     patch = patch_of(name, before, with_pitfalls(before or "", new)) if new else ""
-    return Proposal(name, new, len(found) - len(new), patch)
+    return Proposal(top, name, new, len(found) - len(new), patch)
 
 
 def _chosen(workspace: Path, file: Path | None) -> Path:

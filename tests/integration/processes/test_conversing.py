@@ -78,16 +78,26 @@ def test_more_than_a_pipe_holds_arrives_whole(runner: PosixProcessRunner, tmp_pa
 def test_one_that_does_not_read_is_told_no_more_at_some_point(
     runner: PosixProcessRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conversation_input, "MOST_WAITING", 1_000_000)
+    most = 1_000_000
+    monkeypatch.setattr(conversation_input, "MOST_WAITING", most)
+    code = (
+        "import os, sys, time\n"
+        "print('here', flush=True)\n"
+        "while not os.path.exists('go'): time.sleep(0.01)\n"
+        "print(len(sys.stdin.buffer.read()))"
+    )
 
     def flood(partner: Partner, line: bytes) -> None:
-        for _ in range(100):
-            partner.write(b"x" * 100_000)
-        partner.finish_within(0)
+        if line == b"here":
+            for _ in range(100):
+                partner.write(b"x" * 100_000)
+            partner.close_input()
+            (tmp_path / "go").touch()
 
-    exit_, _ = converse(runner, DEAF, tmp_path, flood, words=b"end\n")
+    exit_, lines = converse(runner, code, tmp_path, flood)
 
-    assert exit_.ending is Ending.EXITED
+    assert 0 < int(lines[1]) <= most
+    assert (exit_.ending, exit_.code) == (Ending.EXITED, 0)
 
 
 def test_one_that_has_closed_its_input_is_no_error(runner: PosixProcessRunner, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ralph.config.kinds import Reading
 from ralph.config.reference import reference
-from ralph.config.schema import SETTINGS, Settings, json_schema
+from ralph.config.schema import SETTINGS, Settings, iterations_of, json_schema
 from ralph.domain.text.reader import Problem
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
@@ -162,3 +162,22 @@ def test_the_reference_names_every_key_and_variable() -> None:
         "`profiles.verified.roles.<name>.maxIterations`",
     ):
         assert word in text
+
+
+@pytest.mark.parametrize(
+    ("profile", "key"),
+    [
+        ("basic", "maximumIterations"),
+        ("shipped", "maximumIterations"),
+        ("promise", "profiles.promise.maximumIterations"),
+        ("supervised", "profiles.supervised.maxRestarts"),
+        ("verified", "profiles.verified.maximumIterations"),
+        ("reviewed", "profiles.reviewed.maximumIterations"),
+    ],
+)
+def test_one_setting_limits_the_iterations_of_a_profile(profile: str, key: str) -> None:
+    given: Any = 77
+    for name in reversed(key.split(".")):
+        given = {name: given}
+    at = Reading(lambda _: "", [], [])
+    assert iterations_of(SETTINGS.read(given, at), profile) == 77

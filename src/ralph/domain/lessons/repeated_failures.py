@@ -56,7 +56,8 @@ def lessons_of(seen: Iterable[Seen]) -> tuple[Lesson, ...]:
         line = without_place(one.line)
         key = (one.check, print_of(line))
         _, places = found.pop(key, ("", {}))
-        found[key] = (line, {**places, Place(one.run, one.iteration): None})
+        places[Place(one.run, one.iteration)] = None
+        found[key] = line, places
     lessons = [Lesson(check, line, tuple(places)) for (check, _), (line, places) in reversed(found.items())]
     repeated = [lesson for lesson in lessons if lesson.is_repeated]
     return tuple(sorted(repeated, key=lambda one: -len(one.places))[:MOST])

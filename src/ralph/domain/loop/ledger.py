@@ -35,10 +35,11 @@ TOLD = "its output is in this prompt"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A check that denied the work, and the first line of why."""
+    """A check that denied the work, and the first line of why. ``has_feedback``: the next prompt has all of it."""
 
     check: str
     line: str
+    has_feedback: bool = False
 
     @property
     def print(self) -> tuple[str, str]:
@@ -70,7 +71,7 @@ class Attempt:
     def print(self) -> object:
         """Attempts with the same one have one line."""
         facts = replace(self, iteration=0, times=1, since=0, named=(), failures=())
-        files = tuple((file.path, file.back_before > 0) for file in self.named)
+        files = tuple((file.key, file.back_before > 0) for file in self.named)
         return facts, files, tuple(failure.print for failure in self.failures)
 
     @property
@@ -81,25 +82,27 @@ class Attempt:
         """Whether it says more than a prompt that has its output."""
         if self.files is not None or self.times > 1 or self.rejected:
             return True
-        return not is_told and bool(self.failures or self.ending or self.passed or self.claimed)
+        if is_told:
+            return not all(failure.has_feedback for failure in self.failures)
+        return bool(self.failures or self.ending or self.passed or self.claimed)
 
     def following(self, earlier: Attempt) -> Attempt:
         """This attempt and those that were just like it, as one."""
-        before = {file.path: file.before for file in earlier.named}
-        named = tuple(replace(file, before=before[file.path]) for file in self.named)
+        before = {file.key: file.before for file in earlier.named}
+        named = tuple(replace(file, before=before[file.key]) for file in self.named)
         return replace(self, named=named, times=self.times + earlier.times, since=earlier.first)
 
     def line(self, seen: dict[tuple[str, str], int], *, is_told: bool = False) -> str:
-        """``seen``: failures that a line above tells, and which. ``is_told``: the prompt has this one's output."""
+        """``seen``: failures that a line above tells, and which. ``is_told``: the prompt has this one's feedback."""
         facts = [*self._changes(), self.ending, "claimed to be done" if self.claimed else ""]
         for failure in self.failures:
             above = seen.setdefault(failure.print, self.iteration)
             if above != self.iteration:
                 facts.append(f"{failure.check} failed as in {above}")
-            elif is_told or not failure.line:
-                facts.append(f"{failure.check} failed" + (f" ({TOLD})" if is_told else ""))
+            elif is_told and failure.has_feedback:
+                facts.append(f"{failure.check} failed ({TOLD})")
             else:
-                facts.append(f'{failure.check} failed: "{failure.line}"')
+                facts.append(f"{failure.check} failed" + (f': "{failure.line}"' if failure.line else ""))
         facts.append(f"{self.more_failures} more failed" if self.more_failures else "")
         facts.append("every check passed" if self.passed and not self.accepted else "")
         facts.append("accepted" if self.accepted else "")
@@ -147,7 +150,7 @@ class Ledger:
     def text(self, assignment: str, *, is_told: bool = False) -> str:
         """For a session with this assignment; empty for its first one, and if nothing is known that its prompt does not say.
 
-        ``is_told``: it has what the checks said about the newest.
+        ``is_told``: it has the feedback on the newest.
         """
         about, role = subject_of(assignment)
         known = [attempt for attempt in self.attempts if attempt.about == about]
@@ -166,12 +169,10 @@ class Ledger:
         """With what was in it before, if an earlier session left that, and the newest one before which it was as it is now."""
         left, back = "", 0
         for attempt in reversed(self.attempts):
-            one = next(
-                (one for one in attempt.named if one.path == file.path and attempt.about == about), None
-            )
+            one = next((one for one in attempt.named if one.key == file.key and attempt.about == about), None)
             if one is not None:
                 left = one.after
-                back = attempt.first if file.after and one.before == file.after else back
+                back = attempt.first if file.has_content and one.before == file.after else back
             elif attempt.files is None or attempt.files > len(attempt.named):
                 left = ""  # that session may have changed it, too
         return replace(file, before=file.before or left, back_before=back)
@@ -200,7 +201,8 @@ def attempt_of(iteration: int, assignment: str, evidence: Evidence, decision: De
         ending=_ending(evidence),
         claimed=evidence.claimed and not is_accepted,
         failures=tuple(
-            Failure(quotable(one.words, NAME_CHARS), failure_line(one)) for one in failed[:FAILURES_KEPT]
+            Failure(quotable(one.words, NAME_CHARS), failure_line(one), one.feedback is not None)
+            for one in failed[:FAILURES_KEPT]
         ),
         more_failures=max(0, len(failed) - FAILURES_KEPT),
         passed=evidence.proven and evidence.has_proof,
@@ -212,7 +214,13 @@ def attempt_of(iteration: int, assignment: str, evidence: Evidence, decision: De
 
 def _shown(file: ChangedFile) -> ChangedFile:
     """Any bytes may be a name, and not all can be put on record."""
-    return replace(file, path=quotable_path(file.path, PATH_CHARS))
+    shown = quotable_path(file.path, PATH_CHARS)
+    if shown == file.path:
+        return file
+    from hashlib import sha256  # loads OpenSSL, which few runs need before a check fails
+
+    whole = file.path.encode(errors="surrogatepass")
+    return replace(file, path=shown, digest=sha256(whole).hexdigest()[:16])
 
 
 def failure_line(result: CheckResult) -> str:

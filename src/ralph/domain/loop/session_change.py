@@ -10,12 +10,23 @@ MOST_NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """``before`` and ``after`` tell one content from another; zeros: it is not there; empty: not known."""
+    """``before`` and ``after`` tell one content from another; zeros: git does not see it; empty: not known."""
 
     path: str
     before: str = ""
     after: str = ""
     back_before: int = 0  # the iteration before which it was as it is now; 0: none that is known
+    digest: str = ""  # of the whole path, where ``path`` is only what is shown of it
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for one file only: what is shown of long names may be alike."""
+        return self.path, self.digest
+
+    @property
+    def has_content(self) -> bool:
+        """Known to be there: what git does not see may only be ignored."""
+        return bool(self.after.strip("0"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from ralph.operations.projects import Project
 LONGEST_ERROR = 4_000
 INSTRUCTIONS = """ralph runs a coding agent in a loop until the project's own checks prove the work done. Start a loop with \
 `start`, or give it tasks with `add_task` and start the kind work. Then wait with `logs` (wait 50, until end, \
-again and again), and judge the result with `show`. A run goes on when this session ends. Limits can only be tightened, and \
+again and again), and judge the result with `show`. A run continues when this session ends. Limits can only be tightened, and \
 what the user has not agreed to is refused: ask them, do not work around it."""
 
 

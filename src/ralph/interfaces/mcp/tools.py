@@ -24,7 +24,6 @@ from ralph.operations.runs.ask import Answer as Heard
 from ralph.operations.runs.ask import ask
 from ralph.operations.runs.background import Kind, resume_run, start
 from ralph.operations.runs.read import run_view
-from ralph.operations.runs.surroundings import require_outside
 from ralph.operations.tasks import ask_of_task
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch
 
@@ -132,12 +131,7 @@ class ProjectTools:
         run = await self._named(reference)
         # It takes a note when it writes its next prompt, which may be much later.
         seconds = 0.0 if request is Ask.STEER else ANSWER_WITHIN
-
-        def do() -> Heard:
-            require_outside(self._folder, run.id)
-            return ask(self._folder, run.id, request, text=text, wait_seconds=seconds)
-
-        heard = await asyncio.to_thread(do)
+        heard = await asyncio.to_thread(ask, self._folder, run.id, request, text=text, wait_seconds=seconds)
         does = "is cancelled: it had ended to wait" if heard is Heard.CANCELLED else _DONE[request]
         name = Room().line(run.id)
         return make_answer([f"run {name} {does}"], {"run": name, "answer": heard.value})
@@ -170,7 +164,7 @@ async def _begun(beginning: Awaitable[str]) -> Answer:
         follow = "`runs` shows it once it has begun."
     else:
         name = Room().line(run_id)
-        said = f"run {name} has begun, and goes on by itself."
+        said = f"run {name} has begun, and continues by itself."
         follow = "Wait for it with `logs` (wait 50, until end), then judge it with `show`."
     return make_answer([said, follow], {"run": name, "next": follow})
 

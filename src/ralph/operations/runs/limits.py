@@ -43,11 +43,7 @@ def limit_options(project: Project, profile: str, asked: Budget) -> list[str]:
 
 
 def _limits_of(settings: Settings, profile: str) -> Budget:
-    iterations: dict[str, int | None] = {
-        "basic": settings.maximum_iterations,
-        "verified": settings.profiles.verified.maximum_iterations,
-        "reviewed": settings.profiles.reviewed.maximum_iterations,
-        "supervised": settings.profiles.supervised.max_restarts,
-    }
+    from ralph.config.schema import iterations_of
+
     limits = settings.limits
-    return Budget(iterations[profile], limits.max_cost, limits.max_tokens, limits.max_time)
+    return Budget(iterations_of(settings, profile), limits.max_cost, limits.max_tokens, limits.max_time)

@@ -18,6 +18,7 @@ from ralph.domain.text.secret_names import MASK
 from ralph.domain.views.runs import RunView
 from ralph.errors import UsageError
 from ralph.operations.runs.choose import resumable_run
+from ralph.operations.runs.surroundings import require_outside
 from ralph.wiring.launch import Launch
 from ralph.wiring.profiles import load_profile, prepare_again
 
@@ -49,6 +50,7 @@ def prepare_resume(
     but its sessions has changed them since."""
     extended = iterations is not None or any(tuple(path) not in NO_LIMITS for path, *_ in flags)
     run = resumable_run(root, reference, extended=extended)
+    require_outside(root.state / STATE_FOLDER, run.id)
     folder = run_folder(root.state / STATE_FOLDER, run.id)
     request, asked = load_request(folder), tuple(strange_request(folder))
     _require_resumable(run, request, root)

@@ -7,7 +7,7 @@ ancestors tell.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ralph.adapters.processes.process_table import is_ancestor
@@ -41,22 +41,33 @@ def require_outside(state_folder: Path, run_id: str, environ: Mapping[str, str] 
     if record is None:
         return
     with record:
-        if run_id not in _around(record, environ):
+        if all(run.id != run_id for run in _around(record, environ)):
             return
     message = f"this is inside run {clean_line(run_id)}, which may not be changed from there"
     raise UsageError(message, hint="say in your final message what should change; a person decides")
 
 
-def _around(record: RunRecord, environ: Mapping[str, str]) -> set[str]:
+def task_around(state_folder: Path, environ: Mapping[str, str] = os.environ) -> str:
+    """The task that a run around this process works on; empty: none."""
+    if task := environ.get(TASK):
+        return task
+    record = open_record(state_folder)
+    if record is None:
+        return ""
+    with record:
+        return next((run.task for run in _around(record, environ) if run.task), "")
+
+
+def _around(record: RunRecord, environ: Mapping[str, str]) -> Collection[RunView]:
     """Also the runs that started those."""
-    found: set[str] = set()
+    found: dict[str, RunView] = {}
     waiting = [environ.get(RUN, ""), *(run.id for run in _run_by_ancestors(record))]
     while waiting:
         name = waiting.pop()
         if name and name not in found and (run := record.run(name)) is not None:
-            found.add(name)
+            found[name] = run
             waiting.append(run.parent_id)
-    return found
+    return found.values()
 
 
 def _run_by_ancestors(record: RunRecord) -> list[RunView]:

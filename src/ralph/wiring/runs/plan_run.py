@@ -18,7 +18,7 @@ from ralph.adapters.git import Git
 from ralph.adapters.workspace.plan_repository import GitPlanRepository
 from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root, git_top
-from ralph.config.schema import GuardrailSettings
+from ralph.config.schema import GuardrailSettings, iterations_of
 from ralph.domain.loop.profile import Profile
 from ralph.domain.plan.active_marker import ActiveMarker
 from ralph.domain.plan.demands import plan_demands
@@ -86,7 +86,7 @@ class PlanComposition:
 
     folder: Path
     rules: ReviewRules
-    maximum: int
+    maximum: int | None
     promise: str
     document: TasksDocument | None = None
     stay: bool = False
@@ -422,7 +422,7 @@ def prepare_reviewed(
     """Resolve everything, and raise whatever can be known to be wrong before anything is started or written."""
     settings = loaded.settings
     require_runnable(settings)
-    own = settings.profiles.reviewed
+    own, maximum = settings.profiles.reviewed, iterations_of(settings, "reviewed")
     folder = require_plan(root.workspace, ralph_dir or Path(own.plan_folder))
     memory = plan_memory(root.state / STATE_FOLDER, folder)
     files = PlanFiles(root.workspace, folder, write_atomic)
@@ -443,13 +443,13 @@ def prepare_reviewed(
             rules=ReviewRules(
                 review_cap or own.review_cap, skip_review or own.skip_review, own.at_cap == "block"
             ),
-            maximum=own.maximum_iterations,
+            maximum=maximum,
             promise=own.completion_promise,
             stay=stay,
             as_found=as_found,
             asked_to_continue=settings.agent.continue_session,
         ),
-        maximum=own.maximum_iterations,
+        maximum=maximum,
         guardrails=guardrails_of(settings),
         resumes=resumes,
         demands=(*plan_demands(document, files.folder), *delivery_demands(settings, root.workspace)),

@@ -13,7 +13,7 @@ from ralph.adapters.documents.prompt_source import read_prompt_file
 from ralph.adapters.signals.probes import TagProbe
 from ralph.config.loading import Loaded, with_origins
 from ralph.config.root import Root
-from ralph.config.schema import Settings
+from ralph.config.schema import Settings, iterations_of
 from ralph.config.sources import Flag
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.budget import Pace
@@ -246,11 +246,9 @@ def prepare_run(
     prompt.read()
     agents = chosen_agents(settings, root.workspace, environ=environ)
     require_scm(settings, root.workspace, environ)
+    completion = settings.completion_response
     if kind.name == "promise":
-        own = settings.profiles.promise
-        maximum, completion = own.maximum_iterations, own.completion_promise
-    else:
-        maximum, completion = settings.maximum_iterations, settings.completion_response
+        completion = settings.profiles.promise.completion_promise
     return Launch(
         profile=kind,
         loaded=loaded,
@@ -264,7 +262,7 @@ def prepare_run(
             with_count=settings.include_iteration_count_in_prompt,
             is_hinted=settings.completion_hint if is_hinted is None else is_hinted,
         ),
-        maximum=maximum,
+        maximum=iterations_of(settings, kind.name),
         guardrails=guardrails_of(settings),
         resumes=resumes,
         demands=(*scm_demands(settings, root.workspace), *delivery_demands(settings, root.workspace)),

@@ -14,6 +14,7 @@ from ralph.adapters.git_folders import git_folders
 from ralph.adapters.storage.deliveries import branch_of_run
 from ralph.config.loading import Loaded
 from ralph.config.root import Root, git_top
+from ralph.config.schema import iterations_of
 from ralph.domain.delivery.facts import PullRequest, PullState
 from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.delivery.pull_name import PullName, parse_pull
@@ -202,7 +203,7 @@ def prepare_ship(
         root=root,
         agents=chosen_agents(settings, root.workspace, environ=environ),
         composition=ShipComposition(target, base, title, stays, current_branch(root.workspace)),
-        maximum=settings.maximum_iterations,
+        maximum=iterations_of(settings, "shipped"),
         guardrails=guardrails_of(settings),
         resumes=resumes,
         demands=delivery_demands(settings, root.workspace),

@@ -14,7 +14,7 @@ from ralph.adapters.files import is_true, real_path
 from ralph.adapters.processes.ladder import Ladder
 from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root
-from ralph.config.schema import GuardrailSettings, Settings
+from ralph.config.schema import GuardrailSettings, Settings, iterations_of
 from ralph.domain.loop.profile import Profile
 from ralph.domain.supervision.rules import Supervision
 from ralph.domain.supervision.task_folder import ID_HINT, TASKS_FOLDER, id_from, problem_with_id
@@ -102,7 +102,7 @@ def prepare_supervised(
             prompt=prompt,
             command=tuple(command),
         ),
-        maximum=supervision.max_restarts,
+        maximum=iterations_of(settings, PROFILE),
         ladder=LADDER,
         spares_children=True,
         writable=(folder,),

@@ -25,6 +25,7 @@ from ralph.adapters.workspace.worktree_includes import include_demands
 from ralph.adapters.workspace.worktrees import Worktrees
 from ralph.config.loading import Loaded
 from ralph.config.root import STATE_FOLDER, Root, git_top
+from ralph.config.schema import iterations_of
 from ralph.domain.loop.events import LoopEvent, QuotaSeen
 from ralph.domain.loop.profile import Profile
 from ralph.domain.loop.session_report import Spend
@@ -340,7 +341,7 @@ def prepare_work(
         ),
         imports=imports_of(imported),
         programs=other_programs(settings, root.workspace, environ=environ),
-        maximum=settings.profiles.verified.maximum_iterations,
+        maximum=iterations_of(settings, "verified"),
         guardrails=guardrails_of(settings),
         resumes=resumes,
         demands=(

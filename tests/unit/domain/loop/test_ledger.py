@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.adapters.storage.wire import decode_state, encode_state
+from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import Claim, Signal, find_tags
 from ralph.domain.loop.decision import Accept, Continue, Decision, GiveUp
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
+from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.ledger import (
     HEADING,
     LINE_BYTES,
@@ -24,13 +29,15 @@ from ralph.domain.loop.ledger import (
 from ralph.domain.loop.session_change import ChangedFile, SessionChange
 from ralph.domain.loop.session_report import AgentReport, Ending
 from ralph.domain.loop.state import LoopState
+from ralph.engine.prompts.advisers import LedgerAdviser
 
 CLAIMED = (Signal(Claim.DONE, "tag response"),)
 PASSED = CheckResult("pytest", Verdict.PASSED)
 
 
 def failed(line: str = "E assert 1 == 2", name: str = "pytest") -> CheckResult:
-    return CheckResult(name, Verdict.FAILED, last_lines=("=====", line, "more"), reason="exit 1")
+    said = ("=====", line, "more")
+    return CheckResult(name, Verdict.FAILED, feedback=Feedback(line), last_lines=said, reason="exit 1")
 
 
 def changed(*paths: str) -> SessionChange:
@@ -110,6 +117,21 @@ def test_it_is_silent_if_the_prompt_says_as_much() -> None:
     ]
 
 
+def test_only_what_a_check_told_the_agent_is_said_to_be_in_the_prompt() -> None:
+    """A remark is in the prompt, too, and is nobody's output."""
+    silent = replace(failed(), feedback=None)
+    remark = (Feedback("The previous session could do nothing."),)
+
+    def told(*results: CheckResult) -> list[str]:
+        evidence = Evidence(AgentReport(), results=results, remarks=remark)
+        state = LoopState().launching("prompt").after(evidence, Continue("red", evidence.feedback))
+        (advice,) = asyncio.run(LedgerAdviser().advise(state, Assignment("prompt", "work")))
+        return advice.text.split("\n")[1:]
+
+    assert told(silent) == ['1: pytest failed: "E assert 1 == 2"']
+    assert told(failed(name="lint"), silent) == [f'1: lint failed ({TOLD}); pytest failed: "E assert 1 == 2"']
+
+
 def _after(*evidence: Evidence, assignment: str = "prompt") -> Ledger:
     ledger = Ledger()
     for number, one in enumerate(evidence, 1):
@@ -174,6 +196,28 @@ def test_what_a_session_may_have_changed_unseen_is_not_called_undone() -> None:
     unseen = Evidence(AgentReport(), change=SessionChange(9, (ChangedFile("b.py"),)))
     ledger = _after(edited("A", "B", "one"), unseen, edited("", "C", "two"), edited("", "B", "three"))
     assert lines(ledger)[0] == '4: changed a.py; pytest failed: "three"'
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a/" + "x" * 60, "b/" + "x" * 60), ("<a", "[a"), ("a\x1b[1m", "a"), ("x\udcff", "x\udcfe")],
+)
+def test_names_that_look_alike_are_not_taken_for_one_file(one: str, other: str) -> None:
+    def session(path: str, before: str, after: str) -> Evidence:
+        return Evidence(AgentReport(), change=SessionChange(1, (ChangedFile(path, before, after),)))
+
+    ledger = _after(session(one, "A", "B"), session(other, "B", "A"))
+    assert [line.split()[1] for line in lines(ledger)] == ["changed", "changed"]
+    assert [line.split()[1] for line in lines(_after(session(one, "A", "B"), session(one, "B", "A")))] == [
+        "put",
+        "changed",
+    ]
+
+
+def test_what_git_does_not_see_is_not_called_undone() -> None:
+    """It may have been put into .gitignore, and still be there."""
+    ledger = _after(edited("0" * 12, "B", "one"), edited("B", "0" * 12, "two"))
+    assert lines(ledger)[0] == '2: changed a.py; pytest failed: "two"'
 
 
 def test_what_is_not_known_is_not_called_undone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -65,7 +66,12 @@ def command(file: Path | None, as_json: bool, project_dir: Path | None) -> None:
     for lesson in proposal.lessons:
         places = ", ".join(f"{run} ({_numbers(lesson.places, run)})" for run in lesson.runs)
         print(f"{clean_line(lesson.check)}: run {places}", file=sys.stderr)
-    print("Nothing was changed. To take it: `ralph lessons | git apply`", file=sys.stderr)
+    print(f"Nothing was changed. To take it, pipe it to `{_apply(proposal.top)}`", file=sys.stderr)
+
+
+def _apply(top: Path) -> str:
+    """Git takes the names in a patch to begin where it is started."""
+    return "git apply" if Path.cwd() == top else f"git -C {quote(clean_line(str(top)))} apply"
 
 
 def _numbers(places: tuple[tuple[str, int], ...], run: str) -> str:
