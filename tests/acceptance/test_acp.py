@@ -235,10 +235,11 @@ def _wait_for(path: Path) -> None:
 def test_a_claim_is_heard_through_whatever_else_comes(project: Project, behaviour: str) -> None:
     prepare(project, behaviour, program="hostile_agent.py")
 
-    project.ralph("run", "-p", PROMPT, check=0)
+    ran = project.ralph("run", "-p", PROMPT, check=0)
 
     (session,) = events(project, "agent_ended")
     assert session["fault"] is None
+    assert "--probe" not in ran.stderr  # nobody can point it at another model
 
 
 @pytest.mark.parametrize("behaviour", ["late-claim", "claims-elsewhere"])

@@ -161,6 +161,36 @@ def test_an_unknown_event_is_warned_of_once_in_a_run(project: Project) -> None:
     assert len(warnings(project)) == 1
 
 
+@pytest.mark.parametrize("strange", ["Execution error", '{"event":"bye"}'])
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_one_broken_session_among_others_is_tried_again(project: Project, agent: str, strange: str) -> None:
+    file = project.programs / f"{agent}.ndjson"
+    file.write_text(good_stream(agent))
+    (project.programs / "not_yet.ndjson").write_text(good_stream(agent).replace(DONE, "not yet"))
+    project.program(
+        agent,
+        "cat >/dev/null\necho launched >>launches\ncase $(wc -l <launches | tr -d ' ') in\n"
+        f"1) cat {shlex.quote(str(project.programs / 'not_yet.ndjson'))} ;;\n"
+        f"2) echo {shlex.quote(strange)} ;;\n"
+        f"*) cat {shlex.quote(str(file))} ;;\nesac\n",
+    )
+
+    told = run(project, agent, 0)
+
+    assert launches(project) == 3
+    assert "dialect" not in told
+
+
+def test_lines_that_are_no_events_are_no_dialect(project: Project) -> None:
+    install(project, "claude", "Execution error\n")
+    project.settings(limits={"maxAttempts": 1})
+
+    told = run(project, "claude", 4)
+
+    assert "empty response" in told
+    assert "dialect" not in told
+
+
 def test_an_honest_empty_answer_is_tried_again(project: Project) -> None:
     """Also when the agent prints events that nobody knows, as long as they hold no words."""
     empty = (STREAMS / "codex" / "empty_text.ndjson").read_text()

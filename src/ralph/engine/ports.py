@@ -173,6 +173,11 @@ class Conversation(StreamParser, Protocol):
         """Nothing more will be said."""
         ...
 
+    @property
+    def patience(self) -> float | None:
+        """Seconds from its start by which the program must have answered; None: it has, and has all its time."""
+        ...
+
     def cancellation(self) -> bytes:
         """What to say before the session is ended; empty if nothing would be understood."""
         ...

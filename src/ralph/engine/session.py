@@ -65,7 +65,8 @@ class AgentSession:
 
     ``watch`` may end a session that has used too much; ``price`` and ``reset_time`` fill in what some agents leave
     out: the money for their tokens, and when a limit of theirs is over. ``version`` is what the agent's files say; what it
-    says itself counts more.
+    says itself counts more. ``understood``: agents and versions whose words were heard in this run; ``can_probe``: whether
+    `ralph doctor` can show what this one says.
     """
 
     def __init__(
@@ -82,6 +83,8 @@ class AgentSession:
         attendants: Sequence[Attendant] = (),
         version: str = "",
         on_unknown: OnUnknown = lambda unknown_type, version: None,
+        understood: set[tuple[str, str]] | None = None,
+        can_probe: Callable[[], bool] = lambda: False,
     ) -> None:
         self._adapter = adapter
         self._runner = runner
@@ -94,6 +97,8 @@ class AgentSession:
         self._attendants = tuple(attendants)
         self._version = version
         self._on_unknown = on_unknown
+        self._understood = understood if understood is not None else set()
+        self._can_probe = can_probe
 
     @property
     def name(self) -> str:
@@ -196,13 +201,17 @@ class AgentSession:
         )
         if isinstance(fault, RateLimited) and fault.until is None and self._reset_time is not None:
             return replace(fault, until=self._reset_time(fault.reason))
-        if (transcript.unknown_events or transcript.noise_lines) and not isinstance(
-            fault, Fatal | RateLimited
-        ):
+        version = self._version_in(transcript)
+        if transcript.text.strip():
+            # A later one that is broken may not say its version: then what the files said counts.
+            self._understood.update(((self.name, version), (self.name, self._version)))
+        is_strange = transcript.unknown_events and (self.name, version) not in self._understood
+        if is_strange and not isinstance(fault, Fatal | RateLimited):
             from ralph.domain.agent.drift import drift_of  # hardly any session prints what nobody knows
 
             code = exit_.code if exit_.ending is Ending.EXITED else None
-            return drift_of(transcript, self.name, self._version_in(transcript), exit_code=code) or fault
+            drift = drift_of(transcript, self.name, version, exit_code=code, can_probe=self._can_probe())
+            return drift or fault
         return fault
 
     def _version_in(self, transcript: Transcript) -> str:
@@ -241,6 +250,7 @@ class _Listener:
         self._on_unknown = on_unknown
         self._running: Running | None = None
         self._partner: Partner | None = None
+        self._patience: float | None = None
         self.limit = ""  # why it was ended before its time
         self.transcript = transcript
         self.stderr_tail = Excerpt(STDERR_KEPT, Keep.TAIL)
@@ -251,12 +261,23 @@ class _Listener:
         if self._conversation is not None and isinstance(running, Partner):
             self._partner = running
             running.before_signals(self._conversation.cancellation)
+            self._patience = self._conversation.patience
+            running.finish_within(self._patience)
             self._answer()
 
     def lines(self, lines: list[bytes]) -> None:
         events = self._parser.parse(lines)
+        self._be_patient()
         self._answer()
         self._take(events, has_long=max(map(len, lines)) > SHOWN_CHARS)
+
+    def _be_patient(self) -> None:
+        """It has answered: how long it works is for the time-outs, and for whoever has ended it meanwhile."""
+        if self._patience is None or self._conversation is None or self._conversation.patience is not None:
+            return
+        self._patience = None
+        if self._running is not None and not self.limit:
+            self._running.finish_within(None)
 
     def _answer(self) -> None:
         if self._partner is not None and self._conversation is not None:

@@ -164,7 +164,7 @@ def versions_of(
 
 
 def _version_of(settings: Settings, name: str, program: str, workspace: Path, path: str) -> str:
-    kind = kind_of(settings, name if name in settings.agents else program)
+    kind = _kind_of_chosen(settings, name, program)
     if kind == PLAIN:
         return ""
     found = shutil.which(workspace / program if os.sep in program else program, path=path)
@@ -173,6 +173,17 @@ def _version_of(settings: Settings, name: str, program: str, workspace: Path, pa
     from ralph.adapters.agents.installed_version import installed_version
 
     return installed_version(Path(found), facts_of(kind))
+
+
+def can_probe(settings: Settings, name: str, program: str) -> bool:
+    """Whether `ralph doctor --probe` can show what an agent of the chain says."""
+    from ralph.adapters.agents.loopback import loopback_of
+
+    return loopback_of(_kind_of_chosen(settings, name, program)) is not None
+
+
+def _kind_of_chosen(settings: Settings, name: str, program: str) -> str:
+    return kind_of(settings, name if name in settings.agents else program)
 
 
 def needs_of(settings: Settings, programs: Sequence[str]) -> AgentNeeds:

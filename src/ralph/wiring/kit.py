@@ -27,7 +27,7 @@ from ralph.engine.ports import Agent, AgentRequest, Check, Clock, Control, Proce
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError, ServiceAway
-from ralph.wiring.agents import ChosenAgents, versions_of
+from ralph.wiring.agents import ChosenAgents, can_probe, versions_of
 from ralph.wiring.announcement import named_commands, places_of
 from ralph.wiring.confinement import Runners
 from ralph.wiring.launch import Driven, Launch
@@ -61,6 +61,7 @@ class Kit:
     listeners_for: Callable[[RunLabel], Sequence[Listener]]  # of a run that is a part of this one
     finished: str = ""  # what an earlier run had left half done here
     strangers: set[str] = field(default_factory=set)  # agents that have printed what ralph does not know
+    understood: set[tuple[str, str]] = field(default_factory=set)  # agents and versions that were heard
 
     @property
     def workspace(self) -> Path:
@@ -153,9 +154,11 @@ class Kit:
                 reset_time=_reset_time,
                 attendants=attendants,
                 version=versions.get(adapter.name, ""),
-                on_unknown=partial(self._warn_of_unknown, adapter.name),
+                on_unknown=partial(self._warn_of_unknown, adapter.name, program),
+                understood=self.understood,
+                can_probe=partial(can_probe, self.launch.settings, adapter.name, program),
             )
-            for adapter in chosen.chain
+            for adapter, program in zip(chosen.chain, chosen.programs, strict=True)
         ]
         if settings.continue_session:
             from ralph.engine.agents.continued_session import ContinuingAgent
@@ -182,7 +185,7 @@ class Kit:
             adapter.name: version for adapter, version in zip(chosen.chain, found, strict=True) if version
         }
 
-    def _warn_of_unknown(self, agent: str, unknown_type: str, version: str) -> None:
+    def _warn_of_unknown(self, agent: str, program: str, unknown_type: str, version: str) -> None:
         """Once in a run."""
         if agent in self.strangers:
             return
@@ -190,7 +193,8 @@ class Kit:
         from ralph.domain.agent.drift import unknown_warning
 
         self.strangers.add(agent)
-        warning = unknown_warning(agent, version, unknown_type)
+        is_known = can_probe(self.launch.settings, agent, program)
+        warning = unknown_warning(agent, version, unknown_type, can_probe=is_known)
         record = self.record
         is_told = self.launch.resumes and has_warned(
             record.database, record.database_file, record.run_id, warning

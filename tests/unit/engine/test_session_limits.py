@@ -93,6 +93,32 @@ class ScriptAdapter:
         return self.fault
 
 
+class Partner(Script):
+    """The same, for a conversation: nobody looks at what it hears."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def close_input(self) -> None: ...
+
+    def before_signals(self, words: Callable[[], bytes]) -> None: ...
+
+
+class ConversingAdapter(ScriptAdapter):
+    """Has its answer with the second batch."""
+
+    is_over = False
+
+    def outgoing(self) -> bytes:
+        return b""
+
+    def cancellation(self) -> bytes:
+        return b""
+
+    @property
+    def patience(self) -> float | None:
+        return 60.0 if self.script.played < 2 else None
+
+
 def at_most(tokens: int) -> Callable[[Transcript], str | None]:
     return lambda transcript: "too many tokens" if transcript.usage.total > tokens else None
 
@@ -106,7 +132,7 @@ def run(
 ) -> tuple[AgentReport, list[LoopEvent]]:
     events: list[LoopEvent] = []
     session = AgentSession(
-        ScriptAdapter(script, fault),
+        (ConversingAdapter if isinstance(script, Partner) else ScriptAdapter)(script, fault),
         script,
         tags=("response",),
         show=" ".join,
@@ -137,6 +163,16 @@ def test_a_session_within_its_limits_is_left_alone() -> None:
 
     assert script.told == [10.0]
     assert (report.ending, report.reason, report.is_orderly) == (Ending.EXITED, "", True)
+
+
+def test_a_conversation_must_begin_in_time_and_then_has_its_time() -> None:
+    silent, answers = Partner([[Text("hm")]]), Partner([[Text("hm")], [Text("so")], [TurnEnded()]])
+
+    run(silent)
+    run(answers)
+
+    assert silent.told == [60.0]
+    assert answers.told == [60.0, None, 10.0]
 
 
 def test_a_turn_that_ends_with_the_limit_still_counts() -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ralph.adapters.agents.excerpts import one_line, without_ansi
-from ralph.adapters.agents.wording import Matter, matter_of
 from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, LimitReported, TurnEnded
 from ralph.domain.agent.facts import AgentFacts
 from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited, Transient
@@ -219,6 +218,8 @@ TOO_LONG_HINT = "shorten the prompt: the model cannot take it in one request"
 
 
 def by_status(failure: Failure, facts: AgentFacts) -> Fault | Exhausted:
+    from ralph.adapters.agents.wording import Matter, matter_of  # hardly any session fails
+
     status = failure.status
     matter = matter_of(failure.message, failure.code)
     if matter is Matter.CONTEXT and status in _LENGTHY:

@@ -18,8 +18,8 @@ from pathlib import Path
 from ralph.adapters.files import make_private_folder, real_path
 from ralph.adapters.isolation.named_paths import locate, read_paths
 from ralph.adapters.isolation.place import How, Place, as_places
-from ralph.adapters.isolation.record import SESSIONS
 from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.kept_sessions import kept_sessions
 from ralph.domain.agent.facts import AgentNeeds
 from ralph.errors import ConfigError
 
@@ -83,8 +83,7 @@ def pack(copies: Iterable[Place]) -> bytes:
 
 
 def _session_folder(site: Site, name: str) -> Path:
-    """Not nested: what one agent may write is not above what another one may."""
-    return real_path(site.state_folder) / SESSIONS / name.replace("/", "+")
+    return kept_sessions(real_path(site.state_folder), name)
 
 
 def _entries(folder: Path, name: str, needs: AgentNeeds) -> Iterator[tuple[Place, bool, bool]]:

@@ -13,10 +13,10 @@ from pathlib import Path
 from ralph.adapters.files import real_path
 from ralph.adapters.isolation.place import How, Place
 from ralph.adapters.isolation.sandbox import Site
+from ralph.adapters.kept_sessions import SESSIONS
 
 STATE_FOLDER = ".ralph"
 _MARKER = ".ralph-active"
-SESSIONS = "sessions"  # of sandboxed agents
 _RUNS = "runs"
 _OURS = frozenset({_RUNS, SESSIONS, "forward", "plans", "prepared", "seal", "worktrees"})
 _OURS_BY_BEGINNING = ("ralph.db", "settings.local", "detached-", "ui-")

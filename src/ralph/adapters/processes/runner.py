@@ -10,10 +10,9 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.adapters.processes import adoption, descendants
-from ralph.adapters.processes.conversation_input import ConversationInput
 from ralph.adapters.processes.descendants import Exempt
 from ralph.adapters.processes.environment import clean_environment
 from ralph.adapters.processes.keeper import Keeper
@@ -26,6 +25,9 @@ from ralph.adapters.processes.watcher import Watcher
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, Running, Timeouts
 from ralph.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph.adapters.processes.conversation_input import ConversationInput
 
 _READ_SIZE = PIPE_SIZE
 _REAP_EVERY = 5.0
@@ -196,7 +198,7 @@ class _Living:
         self._waiter: asyncio.Future[None] | None = None
         self._pidfd: int | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._input = ConversationInput(started.stdin) if started.stdin is not None else None
+        self._input = _open_input(started.stdin) if started.stdin is not None else None
         self._last_words: Callable[[], bytes] | None = None
         ends = zip((started.stdout, started.stderr), sinks, strict=True)
         self._streams = [_Stream(end, sink) for end, sink in ends if end is not None]
@@ -477,3 +479,9 @@ class _Living:
 def _kill(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+
+
+def _open_input(descriptor: int) -> ConversationInput:
+    from ralph.adapters.processes.conversation_input import ConversationInput  # few programs converse
+
+    return ConversationInput(descriptor)

@@ -15,23 +15,25 @@ def named(agent: str, version: str) -> str:
     return f"{agent} {version}".rstrip()
 
 
-def unknown_warning(agent: str, version: str, unknown_type: str) -> str:
+def unknown_warning(agent: str, version: str, unknown_type: str, *, can_probe: bool) -> str:
     """Said once in a run: a newer version may say something that ralph cannot hear."""
     what = f"an event that ralph does not know ({unknown_type[:_TYPE_CHARS]})"
     if not unknown_type:
         what = "an event without a type"
-    return f"{named(agent, version)} printed {what}: {_advice(agent)}"
+    return f"{named(agent, version)} printed {what}: {_advice(agent, can_probe)}"
 
 
-def drift_of(transcript: Transcript, agent: str, version: str, *, exit_code: int | None) -> Fatal | None:
+def drift_of(
+    transcript: Transcript, agent: str, version: str, *, exit_code: int | None, can_probe: bool
+) -> Fatal | None:
     """Why no session of this agent can be judged; None if it was understood, or had an error of its own to report.
 
-    An honest answer may be empty: then there is no event that holds words and is not known.
+    An honest answer may be empty: then there is no event that holds words and is not known. A program that fails may
+    print anything: lines that are no events are not a dialect.
     """
-    strange = transcript.unknown_events + transcript.noise_lines
     if not transcript.is_understood:
-        # A program that fails may print anything; events that nobody knows are a dialect all the same.
-        is_drift = strange > 0 and (exit_code == 0 or transcript.unknown_events > 0)
+        is_drift = transcript.unknown_events > 0
+        strange = transcript.unknown_events + transcript.noise_lines
         what = f"printed {plural(strange, 'line')}, and ralph understood none of them"
     else:
         is_drift = (
@@ -46,8 +48,9 @@ def drift_of(transcript: Transcript, agent: str, version: str, *, exit_code: int
     if not is_drift:
         return None
     reason = f"{agent} {what}: {named(agent, version)} may speak a newer dialect than ralph knows"
-    return Fatal(reason, _advice(agent))
+    return Fatal(reason, _advice(agent, can_probe))
 
 
-def _advice(agent: str) -> str:
-    return f"`ralph doctor --probe {agent}` shows what still works; update ralph, or use an earlier {agent}"
+def _advice(agent: str, can_probe: bool) -> str:
+    probe = f"`ralph doctor --probe {agent}` shows what still works; " if can_probe else ""
+    return f"{probe}update ralph, or use an earlier {agent}"

@@ -370,7 +370,9 @@ def test_other_requests_are_not_offered(method: str) -> None:
     [
         (b'{"jsonrpc":"2.0","id":99,"result":{}}', [Unknown("an answer to nothing")]),
         (b'{"jsonrpc":"2.0","id":"1","result":{}}', [Unknown("an answer to nothing")]),
-        (b'{"method":"_x/y","params":{}}', [Unknown("_x/y")]),
+        (b'{"method":"x/y","params":{}}', [Unknown("x/y")]),
+        (b'{"method":"_x/y","params":{}}', []),
+        (b'{"id":7,"method":"_x/y","params":{}}', []),
         (
             b'{"method":"session/update","params":{"update":{"sessionUpdate":"new"}}}',
             [Unknown("session/update new")],

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from ralph.adapters.agents.acp.agent import AcpAdapter
-from ralph.adapters.agents.acp.conversation import NO_ANSWER, UNSUITABLE
+from ralph.adapters.agents.acp.conversation import ANSWER_SECONDS, NO_ANSWER, UNSUITABLE
 from ralph.adapters.agents.acp.failures import error_in, voiced_error
 from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, TurnEnded
 from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited, Transient
@@ -17,14 +17,22 @@ from ralph.engine.ports import Exit
 
 
 def judge(
-    *events: AgentEvent, ending: Ending = Ending.EXITED, is_empty: bool = True, code: int = 0
+    *events: AgentEvent,
+    ending: Ending = Ending.EXITED,
+    is_empty: bool = True,
+    code: int = 0,
+    seconds: float = 1.0,
 ) -> Fault | Exhausted | None:
     adapter = AcpAdapter(command="kimi", flags=(), as_root=False)
-    return adapter.classify(Exit(ending, code, 1.0), events, stderr="", is_empty=is_empty)
+    return adapter.classify(Exit(ending, code, seconds), events, stderr="", is_empty=is_empty)
 
 
 def failed(error: ErrorReported, **how: Any) -> Fault | Exhausted | None:
     return judge(error, TurnEnded(error=error.message), **how)
+
+
+def internal(data: dict[str, object]) -> dict[str, object]:
+    return {"code": -32603, "message": "Internal error", "data": data}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +53,13 @@ def failed(error: ErrorReported, **how: Any) -> Fault | Exhausted | None:
         ({"code": -32603, "message": "Internal error", "data": {"statusCode": 402}}, Fatal),
         ({"code": -32603, "message": "prompt is too long"}, Fatal),
         ({"code": -32603, "message": "something else"}, Transient),
+        (internal({"status": 503, "details": "overloaded", "model": {"context_window": 200_000}}), Transient),
+        (internal({"status": 429, "details": "slow down", "limits": {"context_length": 8}}), RateLimited),
+        (internal({"details": "it failed", "context_length": 8, "usage limit": 1, "quota": 2}), Transient),
+        (internal({"details": "socket hang up while refreshing quota"}), Transient),
+        (internal({"details": "it failed", "codexErrorInfo": "contextWindowExceeded"}), Fatal),
+        (internal({"error": {"type": "rate_limit_error", "message": "slow down"}}), RateLimited),
+        (internal({"error": {"type": "billing_error", "message": "no"}}), Fatal),
         ({"code": "x"}, Transient),
         (7, Transient),
     ],
@@ -124,9 +139,15 @@ def test_other_ends_of_a_turn(code: str, is_empty: bool, kind: type | None) -> N
     assert fault is None if kind is None else isinstance(fault, kind)
 
 
-def test_a_program_that_ends_at_once_does_not_speak_acp() -> None:
-    fault = judge(ErrorReported(NO_ANSWER, None, NO_RESULT, True))
+@pytest.mark.parametrize(("code", "seconds"), [(0, 1.0), (-15, ANSWER_SECONDS), (143, ANSWER_SECONDS)])
+def test_a_program_that_does_not_answer_does_not_speak_acp(code: int, seconds: float) -> None:
+    fault = judge(ErrorReported(NO_ANSWER, None, NO_RESULT, True), code=code, seconds=seconds)
 
     assert isinstance(fault, Fatal)
     assert fault.reason == f"kimi {NO_ANSWER}"
     assert "--acp" in fault.hint
+    assert "agent.adapter" in fault.hint
+
+
+def test_a_crash_before_the_first_answer_may_be_tried_again() -> None:
+    assert isinstance(judge(ErrorReported(NO_ANSWER, None, NO_RESULT, True), code=-9), Transient)

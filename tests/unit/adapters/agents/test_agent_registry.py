@@ -74,6 +74,23 @@ def test_only_the_module_of_the_chosen_agent_is_imported() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_what_few_sessions_need_is_not_loaded_at_the_start() -> None:
+    rare = ("ralph.adapters.agents.wording", "ralph.adapters.processes.conversation_input")
+    code = (
+        "import sys\n"
+        "import ralph.adapters.processes.runner\n"
+        "from ralph.adapters.agents.registry import adapter_for\n"
+        "adapter_for('claude', command='claude', flags=[], as_root=False)\n"
+        f"print([name for name in {rare} if name in sys.modules])\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=90
+    )
+
+    assert done.stdout.strip() == "[]"
+
+
 def test_flags_are_split_like_a_shell_would() -> None:
     entries = ["--model opus", "--verbose", "--append-system-prompt 'be brief'", "", r"a\ b"]
 

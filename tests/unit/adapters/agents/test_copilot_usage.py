@@ -62,6 +62,13 @@ def test_in_a_sandbox_the_record_is_the_projects(request_: AgentRequest, tmp_pat
     assert reported(request_) == [USED]
 
 
+@pytest.mark.parametrize("above", ["project", ".", "project/.ralph/runs", "project/.ralph/runs/r"])
+def test_only_the_state_folder_is_looked_at(request_: AgentRequest, tmp_path: Path, above: str) -> None:
+    write(tmp_path / above / "sessions/.copilot+session-state", line(m=COUNTS))
+
+    assert reported(request_) == []
+
+
 def test_a_home_of_its_own_is_looked_at(request_: AgentRequest, tmp_path: Path) -> None:
     write(tmp_path / "own/session-state", line(m=COUNTS))
 

@@ -17,6 +17,8 @@ LIMITS = (
     "Too Many Requests",
     "Request was throttled",
     "The model's quota is used up",
+    "You exceeded your current quota, please check your plan and billing details. Please retry in 51.07s.",
+    "Resource has been exhausted (e.g. check quota).",
 )
 MONEY = (
     "Quota exceeded. Check your plan and billing details.",
@@ -25,6 +27,8 @@ MONEY = (
     "Your organization has reached its spending limit",
     "Insufficient balance",
     "A payment method is missing",
+    "You exceeded your current quota, please check your plan and billing details.",
+    "Credit balance is too low",
 )
 CONTEXT = (
     "Codex ran out of room in the model's context window. Start a new thread or clear earlier history.",
@@ -42,6 +46,18 @@ NEITHER = (
     "Model not found",
     "Connection reset by peer",
     "the request timed out; try again in a minute",
+    "failed to upgrade to websocket",
+    "failed to upgrade your connection; retry after 5s",
+    "apply_patch verification failed: Failed to find expected lines in src/billing/invoice.py",
+    "cannot read src/daily limit/weekly-limit.ts",
+    r"cannot read C:\\work\\rate-limit\\a",
+    "rate-limit.ts: no such file",
+    "could not find 'Add credits to continue' in Billing.tsx",
+    "Retry limit reached: connect ECONNREFUSED",
+    "the command exceeded its output limit",
+    "socket hang up while refreshing quota",
+    "write failed: Disk quota exceeded",
+    "cannot read the size of the context window: socket hang up",
 )
 
 
@@ -66,6 +82,8 @@ def test_a_sentence_is_known_by_its_words(message: str, matter: Matter | None) -
         ("insufficient_quota", Matter.MONEY),
         ("billing_hard_limit_reached", Matter.MONEY),
         ("context_length_exceeded", Matter.CONTEXT),
+        ("usageLimitExceeded", Matter.LIMIT),
+        ("contextWindowExceeded", Matter.CONTEXT),
         ("server_error", None),
     ],
 )

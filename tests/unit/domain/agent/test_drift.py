@@ -31,7 +31,8 @@ CASES: Sequence[tuple[str, list[AgentEvent], int | None, str]] = [
     ("nothing at all", [], 0, ""),
     ("only events that nobody knows", [NO_WORDS, WORDS], 0, NONE),
     ("the same, and it failed", [NO_WORDS], 1, NONE),
-    ("only lines that are no events", [Noise("hello"), Noise("there")], 0, NONE),
+    ("only lines that are no events", [Noise("hello"), Noise("there")], 0, ""),
+    ("such lines, and an event that nobody knows", [Noise("hello"), NO_WORDS], 0, NONE),
     ("a crash that prints its trace", [Noise("Traceback")], 1, ""),
     ("a word is heard", [WORDS, Text("hello")], 0, ""),
     ("no word, but a tool and the end", [STARTED, ToolStarted("1", "Bash"), WORDS, ENDED], 0, NO_WORD),
@@ -57,7 +58,7 @@ def test_drift(events: list[AgentEvent], code: int | None, expected: str) -> Non
     for event in events:  # as they come
         transcript.take([event])
 
-    drift = drift_of(transcript, "codex", "0.170", exit_code=code)
+    drift = drift_of(transcript, "codex", "0.170", exit_code=code, can_probe=True)
 
     assert (drift.reason if drift else "").find(expected) >= 0
     assert bool(drift) is bool(expected)
@@ -71,8 +72,15 @@ def test_drift(events: list[AgentEvent], code: int | None, expected: str) -> Non
     [("turn.x", "(turn.x)"), ("", "an event without a type"), ("x" * 500, f"({'x' * 80})")],
 )
 def test_the_warning_names_the_type_and_is_short(unknown_type: str, expected: str) -> None:
-    warning = unknown_warning("codex", "", unknown_type)
+    warning = unknown_warning("codex", "", unknown_type, can_probe=True)
 
     assert warning.startswith("codex printed ")
     assert expected in warning
     assert len(warning) < 300
+
+
+def test_a_probe_is_advised_only_where_there_is_one() -> None:
+    assert "--probe" in unknown_warning("codex", "", "x", can_probe=True)
+    assert unknown_warning("goose", "", "x", can_probe=False).endswith(
+        ": update ralph, or use an earlier goose"
+    )

@@ -107,6 +107,9 @@ class AcpAdapter:
     def classify(
         self, exit_: Exit, events: Sequence[AgentEvent], *, stderr: str, is_empty: bool
     ) -> Fault | Exhausted | None:
+        waiting = faults.last(events, ErrorReported)
+        if _is_overdue(exit_, waiting):
+            return self._no_answer()
         fault = faults.classify(
             exit_,
             events,
@@ -119,26 +122,26 @@ class AcpAdapter:
         )
         if fault is None and exit_.ending is Ending.IDLE and not _has_ended_well(events):
             # Agents are silent at a limit, too: that is not an answer to judge.
-            waiting = faults.last(events, ErrorReported)
             why = f": it {waiting.message}" if waiting is not None and waiting.code == NO_RESULT else ""
             return Transient(f"silent past the idle timeout{why}")
         return fault
 
     def _explain(self, failure: Failure) -> Fault | Exhausted | None:
         from ralph.adapters.agents.acp.conversation import NO_ANSWER, UNSUITABLE
-        from ralph.adapters.agents.acp.failures import TOO_LONG
 
         if failure.code == UNSUITABLE:
             return Fatal(failure.message, "remove the setting, or use another agent or version")
         if failure.code == NO_RESULT and failure.message == NO_ANSWER:
-            return Fatal(
-                f"{self.name} {NO_ANSWER}", "check its command and flags: many need `acp` or `--acp`"
-            )
+            return self._no_answer()
         if failure.code in _OWN_LIMITS:
             return Transient(failure.message) if failure.is_empty else _OWN_LIMITS[failure.code]
-        if failure.code == TOO_LONG:
-            return faults.too_long(failure)
         return faults.by_status(failure, self._facts)
+
+    def _no_answer(self) -> Fatal:
+        from ralph.adapters.agents.acp.conversation import NO_ANSWER
+
+        hint = "check its command and flags: many need `acp` or `--acp`; if it just reads its prompt, set agent.adapter to plain"
+        return Fatal(f"{self.name} {NO_ANSWER}", hint)
 
     def _explain_silence(self, stderr: str, code: int) -> Fault | None:
         return faults.startup_error("\n".join(faults.plain_lines(stderr)))
@@ -158,8 +161,21 @@ class _FinalWords(FinalWordsParser):
     def is_over(self) -> bool:
         return self._conversation.is_over
 
+    @property
+    def patience(self) -> float | None:
+        return self._conversation.patience
+
     def cancellation(self) -> bytes:
         return self._conversation.cancellation()
+
+
+def _is_overdue(exit_: Exit, waiting: ErrorReported | None) -> bool:
+    """It was ended, as if it had exited, because it had not answered in time."""
+    if waiting is None or waiting.code != NO_RESULT or exit_.ending is not Ending.EXITED:
+        return False
+    from ralph.adapters.agents.acp.conversation import ANSWER_SECONDS, NO_ANSWER
+
+    return waiting.message == NO_ANSWER and exit_.seconds >= ANSWER_SECONDS
 
 
 def _has_ended_well(events: Sequence[AgentEvent]) -> bool:

@@ -52,13 +52,17 @@ UNSUITABLE: Final = "unsuitable"
 
 DISTRIBUTION: Final = "ralph-harness"
 
-NO_ANSWER: Final = "ended without answering: it does not seem to speak ACP"
+NO_ANSWER: Final = "did not answer: it does not seem to speak ACP"
+
+ANSWER_SECONDS: Final = 60.0
+"""A program that has not answered the first request by then reads it as something else, and waits for more."""
 
 STOP_REASONS: Final[Mapping[str, str]] = {
     "max_tokens": "reached the limit of its model's tokens",
     "max_turn_requests": "reached its limit of model requests in one turn",
     "refusal": "refused to continue",
 }
+_FIRST: Final = "initialize"
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 _MOST_DENIALS = 200
 _LONGEST_ID = 1_000
@@ -113,7 +117,7 @@ class AcpConversation:
             "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False},
             "clientInfo": {"name": "ralph", "version": version(DISTRIBUTION)},
         }
-        self._ask("initialize", client, self._initialized)
+        self._ask(_FIRST, client, self._initialized)
 
     # --- the port ---
 
@@ -133,7 +137,7 @@ class AcpConversation:
             return _NOTHING
         ended = self._turn.finish() if self._turn is not None else []
         waiting = self._open.method if self._open is not None else "anything"
-        why = NO_ANSWER if waiting == "initialize" else f"ended before it answered {waiting}"
+        why = NO_ANSWER if waiting == _FIRST else f"ended before it answered {waiting}"
         return [*ended, ErrorReported(why, None, NO_RESULT, True)]
 
     def outgoing(self) -> bytes:
@@ -143,6 +147,10 @@ class AcpConversation:
     @property
     def is_over(self) -> bool:
         return self._is_over
+
+    @property
+    def patience(self) -> float | None:
+        return ANSWER_SECONDS if self._open is not None and self._open.method == _FIRST else None
 
     def cancellation(self) -> bytes:
         if self._is_over or self._turn is None or self._is_cancelled:
@@ -162,8 +170,11 @@ class AcpConversation:
             return self._updated(message.params)
         if not message.method:
             return self._answered(message)
+        is_extension = message.method.startswith(
+            "_"
+        )  # by the protocol: whoever does not know it passes over it
         if not is_given(message.id):
-            return (Unknown(one_line(message.method)),)
+            return _NOTHING if is_extension else (Unknown(one_line(message.method)),)
         if len(bytes(message.id)) > _LONGEST_ID:
             return (Unknown("a request whose id is too long"),)
         if message.method == "session/request_permission":
@@ -171,7 +182,7 @@ class AcpConversation:
         # Files and terminals are the agent's own business: it works inside ralph's process tree and sandbox.
         refused = f"ralph does not offer {one_line(message.method)}"
         self._said.append(messages.refusal(message.id, messages.NOT_FOUND, refused))
-        return (Unknown(one_line(message.method)),)
+        return _NOTHING if is_extension else (Unknown(one_line(message.method)),)
 
     def _odd(self, line: bytes) -> _Events:
         if not line.strip():

@@ -1,8 +1,12 @@
-"""What an error of an ACP agent is about, wherever it puts that: code, message, data, or its own voice."""
+"""What an error of an ACP agent says, wherever it puts that: code, message, data, or its own voice.
+
+What that means is for ``faults``: only a missing login, which has no status here, is known by its words.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Raw
@@ -13,25 +17,15 @@ from ralph.adapters.agents.faults import MAX_REASON_CHARS
 from ralph.domain.agent.events import ErrorReported
 
 NOT_LOGGED_IN: Final = "auth_required"
-TOO_LONG: Final = "too_long"
 
 _MOST_DATA = 16_000
 _STATUS = re.compile(r'"(?:status|statusCode|httpStatusCode|http_status|code)"\s*:\s*"?([45]\d\d)\b')
 _SPOKEN_STATUS = re.compile(
     r"(?:\bstatus(?: code)?:? |\bAPI Error:? |\bHTTP |^|: )([45]\d\d)\b(?!\.)", re.IGNORECASE
 )
-_LIMIT = re.compile(
-    r"\b(?:rate|usage)[ _-]?limit|usageLimitExceeded|\btoo many requests\b|\bresource[ _](?:has been )?exhausted\b"
-    r"|\bquota\b|\bhit your (?:\S+ )?limit\b",
-    re.IGNORECASE,
-)
 _LOGIN = re.compile(
-    r"\bnot logged in\b|\bplease run /login\b|\bunauthorized\b|\bauthentication (?:is )?(?:required|failed)\b"
+    r"\bnot logged in\b|\bplease run /login\b|\bauthentication (?:is )?(?:required|failed)\b"
     r"|\b(?:invalid|missing) api key\b|\bapi key (?:not valid|expired|not found|is missing)\b|\bfailed to authenticate\b",
-    re.IGNORECASE,
-)
-_CONTEXT = re.compile(
-    r"\bcontext[ _](?:window|length|limit)|contextWindowExceeded|\bprompt is too long\b|\bmaximum number of tokens\b",
     re.IGNORECASE,
 )
 _VOICED = re.compile(
@@ -41,6 +35,8 @@ _VOICED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_VOICED = 1_000
+_DETAILS: Final = ("details", "message", "error", "reason", "codexErrorInfo")
+_CODES: Final = ("codexErrorInfo", "code", "type")
 _SAYS_NOTHING: Final = "Internal error"
 
 
@@ -48,7 +44,12 @@ def error_in(error: Raw) -> ErrorReported:
     """What the ``error`` of a JSON-RPC response says."""
     told: RpcError = read(error, RpcError) or RpcError(message="an error that cannot be read")
     data = bytes(told.data)[:_MOST_DATA].decode(errors="replace")
-    return _judge(_message(told, data), data, told.code)
+    fields = _fields(told.data)
+    message = _message(told, fields, data)
+    found = _STATUS.search(data)
+    # gemini's code is the HTTP status itself.
+    status = told.code if 400 <= told.code <= 599 else int(found[1]) if found else None
+    return _reported(message, status, _text_in(fields, _CODES), told.code)
 
 
 def voiced_error(text: str) -> ErrorReported | None:
@@ -60,36 +61,35 @@ def voiced_error(text: str) -> ErrorReported | None:
     said = text.strip()
     if len(said) > _LONGEST_VOICED or "\n\n" in said or "</" in said or not _VOICED.match(said):
         return None
-    return _judge(one_line(said, MAX_REASON_CHARS), "", 0)
+    return _reported(one_line(said, MAX_REASON_CHARS), None, "", 0)
 
 
-def _judge(message: str, data: str, code: int) -> ErrorReported:
-    words = f"{message}\n{data}"
-    status = _status(message, data, code)
-    if status is None and _LIMIT.search(words):
-        status = 429
-    if _CONTEXT.search(words):
-        return ErrorReported(message, status, TOO_LONG, True)
-    if status is None and (code == AUTH_REQUIRED or _LOGIN.search(words)):
+def _reported(message: str, status: int | None, name: str, code: int) -> ErrorReported:
+    """``name``: what the service calls it."""
+    if status is None and (found := _SPOKEN_STATUS.search(message)):
+        status = int(found[1])
+    if status is None and (code == AUTH_REQUIRED or _LOGIN.search(message)):
         return ErrorReported(message, 401, NOT_LOGGED_IN, True)
-    return ErrorReported(message, status, str(code) if code else "", True)
+    return ErrorReported(message, status, name or (str(code) if code else ""), True)
 
 
-def _status(message: str, data: str, code: int) -> int | None:
-    """gemini's code is the HTTP status itself."""
-    if 400 <= code <= 599:
-        return code
-    found = _STATUS.search(data) or _SPOKEN_STATUS.search(message) or _SPOKEN_STATUS.search(data)
-    return int(found[1]) if found else None
+def _fields(data: Raw) -> dict[str, object]:
+    """Of the data, and of the service's own error in it."""
+    fields: dict[str, object] = read(data, dict[str, object]) or {}
+    inner = fields.get("error")
+    return {**fields, **inner} if isinstance(inner, dict) else fields
 
 
-def _message(error: RpcError, data: str) -> str:
+def _text_in(fields: dict[str, object], names: Sequence[str]) -> str:
+    found = (fields.get(name) for name in names)
+    return next(
+        (one_line(value, MAX_REASON_CHARS) for value in found if isinstance(value, str) and value), ""
+    )
+
+
+def _message(error: RpcError, fields: dict[str, object], data: str) -> str:
     """The details are in the data, under one of these names or as it is."""
-    details = read(error.data, str)
-    if details is None:
-        fields: dict[str, object] = read(error.data, dict[str, object]) or {}
-        found = (fields.get(name) for name in ("details", "message", "error", "reason", "codexErrorInfo"))
-        details = next((value for value in found if isinstance(value, str) and value), "")
+    details = read(error.data, str) or _text_in(fields, _DETAILS)
     said = "" if details and error.message in (_SAYS_NOTHING, details) else error.message
     return one_line(
         ": ".join(part for part in (said, details) if part) or data or "unknown error", MAX_REASON_CHARS

@@ -17,10 +17,12 @@ from msgspec import Struct
 
 from ralph.adapters import beneath
 from ralph.adapters.agents.json_lines import UNREADABLE
+from ralph.adapters.kept_sessions import kept_sessions
 from ralph.domain.agent.events import Usage
 from ralph.engine.ports import AgentRequest
 
 _SESSIONS: Final = "session-state"
+_RUNS: Final = "runs"  # of the state folder: the session's log is below it
 _RECORD: Final = "events.jsonl"
 _END_BYTES: Final = 262_144  # the figures come last
 _SESSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")  # a name, not a path
@@ -77,8 +79,8 @@ def _folders(request: AgentRequest) -> Iterator[Path]:
     """Where copilot keeps its sessions: the user's, or, in a sandbox, the project's own."""
     environ = {**os.environ, **request.environment}
     yield Path(environ.get("COPILOT_HOME") or f"{environ.get('HOME', '')}/.copilot") / _SESSIONS
-    for folder in request.log_file.parents:
-        yield folder / "sessions" / f".copilot+{_SESSIONS}"
+    for runs in [folder for folder in request.log_file.parents if folder.name == _RUNS][:1]:
+        yield kept_sessions(runs.parent, f".copilot/{_SESSIONS}")
 
 
 def _last_lines(folder: Path, session_id: str) -> list[bytes]:
