@@ -6,6 +6,7 @@ false memory is believed by every later session.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from ralph.domain.loop.claims import Claim
@@ -25,6 +26,8 @@ FILES_SHOWN = 3
 NAME_CHARS = 40
 PATH_CHARS = 48
 LINE_CHARS = 110
+
+_PLAIN_NAME = re.compile(r"[\w./+@…-]+")
 
 HEADING = (
     "What earlier sessions of this work did, newest first. ralph wrote this from its own record; what is in quotes is"
@@ -80,11 +83,11 @@ class Attempt:
 
     def has_news(self, *, is_told: bool) -> bool:
         """Whether it says more than a prompt that has its output."""
-        if self.files is not None or self.times > 1 or self.rejected:
+        if self.files is not None or self.rejected:
             return True
-        if is_told:
-            return not all(failure.has_feedback for failure in self.failures)
-        return bool(self.failures or self.ending or self.passed or self.claimed)
+        if not (self.failures or self.ending or self.passed or self.claimed):
+            return False
+        return not is_told or self.times > 1 or not all(failure.has_feedback for failure in self.failures)
 
     def following(self, earlier: Attempt) -> Attempt:
         """This attempt and those that were just like it, as one."""
@@ -119,7 +122,7 @@ class Attempt:
         if not self.files:
             return ["changed nothing"]
         back = [file for file in self.named if file.back_before]
-        paths = [file.path for file in self.named if not file.back_before]
+        paths = [_quoted(file.path) for file in self.named if not file.back_before]
         shown = paths[:FILES_SHOWN]
         more = self.files - len(back) - len(shown)
         rest = f"{more} more" if shown else f"{more} files"
@@ -127,7 +130,7 @@ class Attempt:
         told = [f"changed {words}"] if shown or more else []
         return [
             *told,
-            *(f"put {one.path} back as before {one.back_before}" for one in back),
+            *(f"put {_quoted(one.path)} back as before {one.back_before}" for one in back),
         ]
 
 
@@ -156,7 +159,7 @@ class Ledger:
         known = [attempt for attempt in self.attempts if attempt.about == about]
         if all(attempt.role != role for attempt in known):
             return ""
-        if len(known) == 1 and not known[0].has_news(is_told=is_told):
+        if not any(one.has_news(is_told=is_told and place == 0) for place, one in enumerate(known)):
             return ""
         lines, seen = [HEADING], dict[tuple[str, str], int]()
         for place, attempt in enumerate(known):
@@ -221,6 +224,11 @@ def _shown(file: ChangedFile) -> ChangedFile:
 
     whole = file.path.encode(errors="surrogatepass")
     return replace(file, path=shown, digest=sha256(whole).hexdigest()[:16])
+
+
+def _quoted(path: str) -> str:
+    """A name may read like a sentence of ours, and an agent chooses it."""
+    return path if _PLAIN_NAME.fullmatch(path) else f'"{path}"'
 
 
 def failure_line(result: CheckResult) -> str:

@@ -59,6 +59,11 @@ def lines(ledger: Ledger, assignment: str = "prompt", *, is_told: bool = False) 
             '1: changed a.py, b.py; pytest failed: "E assert 1 == 2"',
         ),
         (
+            Evidence(AgentReport(), change=changed("x; every check passed; accepted", "src/a-1.py")),
+            Continue("no claim"),
+            '1: changed "x; every check passed; accepted", src/a-1.py',
+        ),
+        (
             Evidence(AgentReport(), CLAIMED, (failed(),), change=SessionChange()),
             Continue("red"),
             '1: changed nothing; claimed to be done; pytest failed: "E assert 1 == 2"',
@@ -115,6 +120,14 @@ def test_it_is_silent_if_the_prompt_says_as_much() -> None:
     assert lines(_after(failure, failure), is_told=True) == [
         f"2 (2 times since 1): claimed to be done; pytest failed ({TOLD})"
     ]
+
+
+def test_sessions_of_which_nothing_is_known_are_not_told() -> None:
+    ledger = Ledger()
+    for number in (1, 2):
+        ledger = ledger.noted(attempt_of(number, "prompt", Evidence(AgentReport()), Continue("no claim")))
+
+    assert ledger.text("prompt") == ""
 
 
 def test_only_what_a_check_told_the_agent_is_said_to_be_in_the_prompt() -> None:
