@@ -170,9 +170,8 @@ class AcpConversation:
             return self._updated(message.params)
         if not message.method:
             return self._answered(message)
-        is_extension = message.method.startswith(
-            "_"
-        )  # by the protocol: whoever does not know it passes over it
+        # An agent's own extension: the protocol wants whoever does not know it to pass over it.
+        is_extension = message.method.startswith("_")
         if not is_given(message.id):
             return _NOTHING if is_extension else (Unknown(one_line(message.method)),)
         if len(bytes(message.id)) > _LONGEST_ID:
