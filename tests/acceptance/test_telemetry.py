@@ -370,7 +370,7 @@ def test_the_headers_go_to_no_address_that_a_project_names(
             OTEL_EXPORTER_OTLP_HEADERS="x-key=gooseberry",
             OTEL_EXPORTER_OTLP_METRICS_HEADERS="x-key=rhubarb",
         )
-    assert receiver.one(RUN)
+    assert receiver.named(RUN)
     assert {"x-key" in sent for sent in receiver.headers} == {is_own}
 
 
