@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from tests.security.test_sandboxed_run import needs_bwrap
 
 from .conftest import DONE, PROMPT, Project
 from .otlp_receiver import Seen, receiving
-from .running import running, wait_for
+from .running import kinds, running, wait_for
 from .task_project import TaskProject
 
 RUN = "invoke_workflow ralph"
@@ -171,8 +172,13 @@ def test_texts_are_sent_only_if_the_user_wants_it(project: Project, content: boo
 @pytest.mark.parametrize(
     ("status", "hangs", "said"),
     [
-        (500, False, "telemetry could not be sent: Failed to export spans batch code: 500"),
-        (200, True, "telemetry could not be sent: the receiver did not answer within 3"),
+        (
+            500,
+            False,
+            r"could not be sent: Failed to export (spans|metrics) batch code: 500",
+        ),
+        # On a slow machine the run outlasts the first request.
+        (200, True, r"telemetry could not be sent: (the receiver did not answer within 3|Failed to export)"),
     ],
 )
 def test_a_receiver_that_fails_is_one_warning(project: Project, status: int, hangs: bool, said: str) -> None:
@@ -209,7 +215,7 @@ def test_a_receiver_without_metrics_is_none_to_complain_about(project: Project) 
 
 def assert_one_warning(stderr: str, said: str) -> None:
     assert stderr.count("could not be sent") == 1, stderr
-    assert said in stderr
+    assert re.search(said, stderr), stderr
     assert "Traceback" not in stderr
     assert "Transient error" not in stderr
     assert "Completed" in stderr
@@ -222,9 +228,9 @@ def test_two_interrupts_are_not_kept_waiting_by_a_receiver_that_hangs(project: P
         project.environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.address
         with running(project, "-p", PROMPT) as process:
             wait_for((project.root / "started").exists, "the session")
-            for _ in range(2):
-                process.send_signal(signal.SIGINT)
-                time.sleep(0.3)  # two requests, not one
+            process.send_signal(signal.SIGINT)
+            wait_for(lambda: "stop_requested" in kinds(project), "the first interrupt was heard")
+            process.send_signal(signal.SIGINT)
             asked = time.monotonic()
             _, err = process.communicate(timeout=60)
             took = time.monotonic() - asked
@@ -343,6 +349,29 @@ def test_the_headers_of_a_receiver_appear_nowhere(project: Project) -> None:
     for secret in ("rhubarb-crumble", "gooseberry-team"):
         assert secret not in ran.stderr + ran.stdout
         assert secret.encode() not in kept
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_the_headers_go_to_no_address_that_a_project_names(
+    project: Project, tmp_path: Path, is_own: bool
+) -> None:
+    project.agent([{"say": DONE}])
+    with receiving() as receiver:
+        telemetry = {"otlp": receiver.address}
+        project.settings(agent={"command": "claude"}, telemetry=telemetry)
+        if is_own:
+            own = tmp_path / "config" / "ralph" / "settings.json"
+            own.parent.mkdir(parents=True)
+            own.write_text(json.dumps({"telemetry": telemetry}))
+        project.ralph(
+            *("run", "-p", PROMPT),
+            check=0,
+            XDG_CONFIG_HOME=str(tmp_path / "config"),
+            OTEL_EXPORTER_OTLP_HEADERS="x-key=gooseberry",
+            OTEL_EXPORTER_OTLP_METRICS_HEADERS="x-key=rhubarb",
+        )
+    assert receiver.named(RUN)
+    assert {"x-key" in sent for sent in receiver.headers} == {is_own}
 
 
 @needs_bwrap

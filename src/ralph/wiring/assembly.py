@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,13 +122,12 @@ async def open_run(
                         exempt=spare_children(record.children, control) if launch.spares_children else None,
                         control=control,
                         report=lambda message: publish(Warned(message)),
+                        around=_unchanged if telemetry is None else telemetry.around,
                     )
                 )
             except RalphError as error:
                 end_unbegun(publish, record, error)
                 raise
-            if telemetry is not None:
-                runners = replace(runners, agents=telemetry.around(runners.agents))
             stack.callback(record.write_receipt)
             await stack.enter_async_context(_timing(record, seconds))
             try:
@@ -276,6 +274,10 @@ def _notifying(
         notifier_for(kind, runner=runner, root=root, shell=shell_argv) for kind in launch.settings.notify
     ]
     return Notifying(notifiers, run_id=run_id, complain=complain)
+
+
+def _unchanged(runner: ProcessRunner) -> ProcessRunner:
+    return runner
 
 
 def _telemetry(

@@ -60,6 +60,7 @@ class Runners:
     ``commands`` what the user wants to run outside (scm).
 
     ``agent_environment`` is what agents get, ``environment`` what ralph was started with; ``own``: our own programs.
+    ``around``: what every runner of agents is put into.
     """
 
     checks: ProcessRunner
@@ -71,6 +72,7 @@ class Runners:
     environment: Mapping[str, str]
     agent_environment: Mapping[str, str]
     redactor: Redactor
+    around: Callable[[ProcessRunner], ProcessRunner]
 
     @property
     def is_confined(self) -> bool:
@@ -150,6 +152,7 @@ async def open_runners(
     exempt: Callable[[int], bool] | None,
     control: Control,
     report: Callable[[str], None],
+    around: Callable[[ProcessRunner], ProcessRunner],
 ) -> AsyncIterator[Runners]:
     """With the sandbox open until the block ends. ``exempt``: processes that a session's clean-up leaves alone.
 
@@ -191,7 +194,7 @@ async def open_runners(
             )
         yield Runners(
             checks=checks,
-            agents=agents,
+            agents=around(agents),
             outside=outside,
             commands=commands,
             own=own,
@@ -199,6 +202,7 @@ async def open_runners(
             environment=environment,
             agent_environment=agent_environment,
             redactor=redactor,
+            around=around,
         )
 
 

@@ -256,7 +256,7 @@ class Kit:
             yield self
             return
         async with self._confined_at(path, self.runners.agent_environment, reads, (), ()) as runner:
-            yield replace(self, runners=replace(self.runners, agents=runner))
+            yield replace(self, runners=replace(self.runners, agents=self.runners.around(runner)))
 
     @asynccontextmanager
     async def _confined_at(

@@ -14,6 +14,7 @@ from ralph.adapters import beneath
 from ralph.adapters.storage.landmarks import landmarks_of
 from ralph.adapters.storage.places import run_folder
 from ralph.adapters.telemetry.trace_file import keep_place, kept_place
+from ralph.config.sources import PROJECT_FILES
 from ralph.domain.loop.events import IterationStarted
 from ralph.domain.telemetry.destination import Destination, destination_of
 from ralph.domain.telemetry.identity import Place, parse_traceparent, part_of, place_of
@@ -38,7 +39,8 @@ def telemetry_of(
     complain: Callable[[str], None],
 ) -> Telemetry | None:
     """None: nothing is sent. That is never a reason not to run, so it is told once, by the whole and not by its parts."""
-    destination = destination_of(launch.settings.telemetry.otlp, environ)
+    address = launch.settings.telemetry.otlp
+    destination = destination_of(address, environ, is_projects=_is_projects(launch, address))
     problem = destination.problem or _missing(destination)
     if problem and not launch.parent_id:
         complain(f"no telemetry is sent: {problem}")
@@ -65,6 +67,13 @@ def telemetry_of(
     if launch.resumes:
         telemetry.take_up(landmarks_of(record.database, record.run_id), time.time())
     return telemetry
+
+
+def _is_projects(launch: Launch, address: str) -> bool:
+    """Files of the project name it, and the user's own file does not name the same."""
+    own = launch.loaded.own.values.get("telemetry")
+    is_own = isinstance(own, dict) and own.get("otlp") == address
+    return not is_own and launch.loaded.origin("telemetry.otlp").label in PROJECT_FILES
 
 
 def _missing(destination: Destination) -> str:

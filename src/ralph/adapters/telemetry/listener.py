@@ -107,12 +107,19 @@ class TracedRunner:
     async def run(self, command: Command, **options: Unpack[_Options]) -> Exit:
         number = self._tracing.reserve()
         on_start = options.get("on_start")
+        has_started = False
 
         def started(running: Running) -> None:
+            nonlocal has_started
+            has_started = True
             self._tracing.begin_reserved(number)
             if on_start is not None:
                 on_start(running)
 
         options["on_start"] = started
         environment = {**command.environment, "TRACEPARENT": self._tracing.traceparent(number)}
-        return await self._inner.run(replace(command, environment=environment), **options)
+        try:
+            return await self._inner.run(replace(command, environment=environment), **options)
+        finally:
+            if not has_started:
+                self._tracing.release(number)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -25,7 +26,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from ralph.domain.telemetry import conventions as names
-from ralph.domain.telemetry.destination import Destination
+from ralph.domain.telemetry.destination import HEADERS, Destination
 from ralph.domain.telemetry.identity import Place
 from ralph.domain.telemetry.measurements import METRICS, Measurement
 from ralph.domain.telemetry.span import Span
@@ -80,8 +81,9 @@ class Sender:
         logging.getLogger("opentelemetry").addHandler(self._log)
         self._scope = InstrumentationScope("ralph", _version())
         self._resource = _resource(instance)
-        self._spans = self._span_processor(destination.traces) if destination.traces else None
-        self._meters = self._meter_provider(destination.metrics) if destination.metrics else None
+        with nullcontext() if destination.takes_headers else _without_headers():
+            self._spans = self._span_processor(destination.traces) if destination.traces else None
+            self._meters = self._meter_provider(destination.metrics) if destination.metrics else None
         self._counters: dict[str, Counter] = {}
         self._histograms: dict[str, Histogram] = {}
         if self._meters is not None:
@@ -205,14 +207,31 @@ class Sender:
 
 
 class _Overheard(logging.Handler):
-    """The SDK says why something failed only in its log. With this handler there, none of it reaches the console."""
+    """The SDK says why something failed only in its log. With this handler there, none of it reaches the console.
+
+    ``last``: of this thread, for spans and metrics are sent at the same time.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.last = ""
+        self._heard = threading.local()
+
+    @property
+    def last(self) -> str:
+        return str(getattr(self._heard, "last", ""))
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.last = record.getMessage()
+        self._heard.last = record.getMessage()
+
+
+@contextmanager
+def _without_headers() -> Iterator[None]:
+    """The SDK adds those of the environment to any that it is given, when an exporter is made."""
+    hidden = {name: os.environ.pop(name) for name in HEADERS if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
 
 
 def _resource(instance: str) -> Resource:

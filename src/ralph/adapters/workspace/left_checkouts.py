@@ -6,9 +6,16 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
+from tempfile import gettempdir
 
 from ralph.adapters import beneath, trees
-from ralph.adapters.files import open_own
+from ralph.adapters.files import PRIVATE_FOLDER, open_own, real_path, write_private
+
+ASIDE = "1.aside"
+"""Of a folder for checkouts: names one that is elsewhere."""
+_PREFIX = "ralph-review-"
+_LONGEST = 200
 
 
 @contextmanager
@@ -34,10 +41,35 @@ def _remove_left(folder: Path, runs: Path) -> None:
         with open(open_own(folder / "lock"), "ab") as file:  # noqa: PTH123 a descriptor
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for name in left:
-                trees.remove_tree(folder / name, runs)
+                if name == ASIDE:
+                    remove_aside(folder)
+                else:
+                    trees.remove_tree(folder / name, runs)
 
 
 def remove_tree(place: Path) -> None:
     """All of it, as far as it can be removed. Links are removed, not followed."""
     with suppress(OSError):
         trees.remove_tree(place, place.parent)
+
+
+def name_aside() -> Path:
+    """For a checkout that no file of a project lies above: agents obey what they find there, too."""
+    return real_path(Path(gettempdir())) / f"{_PREFIX}{token_hex(8)}"
+
+
+def make_aside(place: Path, folder: Path) -> None:
+    """Noted first, so that whoever comes after a kill finds it. Raises OSError, also if somebody else was there before."""
+    remove_aside(folder)
+    write_private(folder / ASIDE, place.name.encode())
+    place.mkdir(mode=PRIVATE_FOLDER)
+
+
+def remove_aside(folder: Path) -> None:
+    """The one that is noted there: only its name is believed, for a session without a sandbox may have written it."""
+    with suppress(OSError):
+        noted = beneath.read_whole(folder / ASIDE, _LONGEST, folder)
+        name = (noted or b"").decode(errors="replace")
+        if name.startswith(_PREFIX) and name.removeprefix(_PREFIX).isalnum():
+            remove_tree(real_path(Path(gettempdir())) / name)
+        trees.remove_tree(folder / ASIDE, folder)

@@ -14,11 +14,19 @@ from pathlib import Path
 from ralph.adapters import beneath, trees
 from ralph.adapters.files import PRIVATE_FILE, make_private_folder, real_path, write_private
 from ralph.adapters.git import Git
-from ralph.adapters.workspace.left_checkouts import held, remove_left_checkouts, remove_tree
+from ralph.adapters.workspace.left_checkouts import (
+    held,
+    make_aside,
+    name_aside,
+    remove_aside,
+    remove_left_checkouts,
+    remove_tree,
+)
 from ralph.adapters.workspace.outpost import take_objects
 from ralph.adapters.workspace.proof_store import AS_THEY_ARE, NO_CONFIGURATION
 from ralph.adapters.workspace.sealed_files import remove
-from ralph.domain.review.question import DIFF_CHARS, OBEYED, Change
+from ralph.adapters.workspace.withheld import MOST_LIST, withheld
+from ralph.domain.review.question import DIFF_CHARS, Change
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import ProcessRunner
 from ralph.errors import GitFailed
@@ -28,7 +36,6 @@ PLACE = "proof"
 DIFF = "review.diff"
 INDEX = "review.index"
 MOST_COMMITS = 100
-MOST_LIST = 500_000_000
 MOST_FILE = 20_000_000
 _FILES = ("100644", "100755")
 _WORDS = "- %h %s (%an)%n%w(0,2,2)%b"
@@ -43,7 +50,7 @@ class ReviewStore:
         self._folder = real_path(folder) / PLACE
         self._directory = self._folder / "git"
         self._runner = runner
-        self.place = self._folder / "1"  # where the checkout is, while there is one
+        self.place = name_aside()  # where the checkout is, while there is one
         self.git = self._private(self._folder)
 
     async def open(self) -> None:
@@ -56,6 +63,7 @@ class ReviewStore:
 
     def discard(self) -> None:
         """All of it: nobody needs it any more."""
+        remove_aside(self._folder)
         remove_tree(self._folder)
 
     async def change(self, *, what: str, words: str, commit: str, base: str, base_name: str) -> Change | None:
@@ -83,7 +91,7 @@ class ReviewStore:
             diff=_text(diff.text()),
             diff_file=f".git/{DIFF}",
             is_cut=diff.truncated,
-            withheld=tuple(map(_text, await self._obeyed(commit, base))),
+            withheld=tuple(map(_text, await withheld(self.git, commit, base))),
         )
 
     def at(self, commit: str, base: str) -> CommitInStore:
@@ -98,11 +106,6 @@ class ReviewStore:
             while piece := file.read(1_000_000):
                 diff.add(piece)
         return diff
-
-    async def _obeyed(self, commit: str, base: str) -> list[str]:
-        patterns = (f":(glob,icase)**/{name}{rest}" for name in OBEYED for rest in ("", "/**"))
-        only = ("--name-only", "-z", "--no-renames")
-        return (await self.git.must("diff", *only, base, commit, "--", *patterns, most=MOST_LIST)).names
 
     async def files(self, commit: str) -> frozenset[str]:
         """The plain files of a commit."""
@@ -122,11 +125,11 @@ class ReviewStore:
                     raise GitFailed(message, hint="see whether the disk is full") from error
                 yield Checkout(place, commit, self._private(place))
             finally:
-                await asyncio.to_thread(remove_tree, place)
+                await asyncio.to_thread(remove_aside, self._folder)
 
     async def _check_out(self, place: Path, commit: str, base: str) -> None:
         """The files of the commit, but for what agents obey: that is as in the base."""
-        await asyncio.to_thread(remove_tree, place)
+        make_aside(place, self._folder)
         await self._init(place)
         own = place / ".git"
         await take_objects(self.git, own)
@@ -134,7 +137,7 @@ class ReviewStore:
         git = self._private(place)
         beneath.remove(self._folder / f"{INDEX}.lock", self._folder)
         await git.must("read-tree", commit)
-        if obeyed := await self._obeyed(commit, base):
+        if obeyed := await withheld(self.git, commit, base):
             await git.must(
                 *("restore", "--staged", f"--source={base}", "--pathspec-from-file=-", "--pathspec-file-nul"),
                 stdin=self._list(f":(literal){path}" for path in obeyed),

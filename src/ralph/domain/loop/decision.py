@@ -54,6 +54,11 @@ JUDGED = frozenset({DecisionKind.ACCEPT, DecisionKind.CONTINUE, DecisionKind.GIV
 """The decisions about the work itself."""
 
 
+def is_denied(*, claimed: bool, has_failed: bool, decision: str) -> bool:
+    """It claimed to be done, and what was checked proved otherwise. ``decision``: its word."""
+    return claimed and has_failed and decision in JUDGED and decision != DecisionKind.ACCEPT
+
+
 @dataclass(frozen=True, slots=True)
 class Accept:
     """The assignment is done."""

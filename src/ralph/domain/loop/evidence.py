@@ -68,6 +68,11 @@ class CheckResult:
     def holds(self) -> bool:
         return self.verdict is Verdict.PASSED or not self.required
 
+    @property
+    def denies(self) -> bool:
+        """A skipped one says nothing."""
+        return not self.holds and self.verdict is not Verdict.SKIPPED
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -138,7 +143,7 @@ class Evidence:
     @property
     def failed(self) -> list[CheckResult]:
         """Those that deny the work."""
-        return [each for each in self.results if not each.holds and each.verdict is not Verdict.SKIPPED]
+        return [each for each in self.results if each.denies]
 
 
 def _digest(result: CheckResult) -> str:

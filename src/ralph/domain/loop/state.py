@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.domain.loop.decision import Accept, Continue, Decision, Outcome, Retry, Stop, Troubles
+from ralph.domain.loop.decision import Accept, Continue, Decision, Outcome, Retry, Stop, Troubles, is_denied
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.ledger import Ledger, attempt_of
@@ -88,7 +88,7 @@ class LoopState:
             unjudged=None,
             feedback=decision.feedback if isinstance(decision, Continue) else (),
             denied=self.denied
-            + (evidence.claimed and bool(evidence.failing) and not isinstance(decision, Accept)),
+            + is_denied(claimed=evidence.claimed, has_failed=bool(evidence.failed), decision=decision.kind),
             failing=evidence.failing,
             failures=evidence.failures,
             accepted=self.assignment if isinstance(decision, Accept) else self.accepted,

@@ -15,13 +15,6 @@ COMMITS_CHARS = 8_000
 FILES_CHARS = 16_000
 PULL_CHARS = 8_000
 
-OBEYED = (
-    *("AGENTS.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "opencode.json", "opencode.jsonc"),
-    *(".mcp.json", ".claude", ".codex", ".gemini", ".qwen", ".opencode", ".copilot", ".amp", ".agents", ".cursor"),
-    *(".github/copilot-instructions.md", ".github/instructions", ".github/hooks", ".github/agents"),
-)  # fmt: skip
-"""Files and folders, at any depth, that agents obey when they find them: instructions, settings, hooks, servers."""
-
 QUESTION = """You review a change with fresh eyes. You did not write it, and you do not believe what is said about it: look at the
 code itself. The current folder is a checkout of exactly the commit {{COMMIT}}. You may read files, and run commands that change
 nothing. Do not change, create or delete anything: it would be thrown away.

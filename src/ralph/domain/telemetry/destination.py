@@ -19,11 +19,15 @@ _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL
 
 # A named tuple, because every start of ralph creates this class.
 class Destination(NamedTuple):
-    """``traces`` and ``metrics`` are whole addresses; empty: not sent. ``problem``: why nothing is sent, though it was asked for."""
+    """``traces`` and ``metrics`` are whole addresses; empty: not sent. ``problem``: why nothing is sent, though it was asked for.
+
+    ``takes_headers``: those of the environment, which hold the user's keys.
+    """
 
     traces: str = ""
     metrics: str = ""
     is_by_settings: bool = False
+    takes_headers: bool = True
     problem: str = ""
 
     @property
@@ -36,8 +40,11 @@ def is_asked(address: str, environ: Mapping[str, str]) -> bool:
     return bool(address) or any(environ.get(name) for name in (ENDPOINT, TRACES_ENDPOINT, METRICS_ENDPOINT))
 
 
-def destination_of(address: str, environ: Mapping[str, str]) -> Destination:
-    """``address``: by the settings. The environment's is taken first: its headers are meant for it, and for no other."""
+def destination_of(address: str, environ: Mapping[str, str], *, is_projects: bool = False) -> Destination:
+    """``address``: by the settings. The environment's is taken first: its headers are meant for it.
+
+    ``is_projects``: a repository names the address, which must not get the user's keys.
+    """
     if environ.get(DISABLED, "").strip().lower() == "true":
         return Destination()
     whole = environ.get(ENDPOINT, "").strip()
@@ -57,6 +64,7 @@ def destination_of(address: str, environ: Mapping[str, str]) -> Destination:
         traces if environ.get("OTEL_TRACES_EXPORTER", "").strip() != "none" else "",
         metrics if environ.get("OTEL_METRICS_EXPORTER", "").strip() != "none" else "",
         is_by_settings=by_settings,
+        takes_headers=not (by_settings and is_projects),
     )
     wrong = next((each for each in (found.traces, found.metrics) if each and not is_address(each)), "")
     return Destination(problem="the OTLP endpoint is not an http(s) address") if wrong else found

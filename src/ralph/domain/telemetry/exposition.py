@@ -37,6 +37,8 @@ def _family(name: str, kind: str, words: str, samples: Iterable[tuple[Labels, fl
 
 
 def _escape(text: str) -> str:
+    """A name may be of any encoding, and the answer is UTF-8."""
+    text = text.encode(errors="replace").decode()
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 

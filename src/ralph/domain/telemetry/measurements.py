@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ralph.domain.loop.decision import DecisionKind
+from ralph.domain.loop.decision import is_denied
 from ralph.domain.loop.events import (
     ActionEnded,
     AgentEnded,
@@ -90,8 +90,6 @@ _LEAVES_A_WAIT = (
     RunEnded,
     RunStarted,
 )
-_DENYING = ("failed", "errored")
-_NOT_DENIED = (DecisionKind.ACCEPT, DecisionKind.RETRY)
 
 
 class Measurement(NamedTuple):
@@ -106,7 +104,7 @@ class Measurement(NamedTuple):
 class Measuring:
     """The measurements of one run."""
 
-    is_denied: bool = False  # a check, or an action, has objected since the iteration began
+    has_failed: bool = False  # a check, or an action, has objected since the iteration began
     waits_for: str = ""
     waits_since: float = 0.0
 
@@ -117,18 +115,18 @@ class Measuring:
             case RunStarted(resumed=False):
                 yield Measurement(RUNS_STARTED, 1)
             case IterationStarted():
-                self.is_denied = False
+                self.has_failed = False
             case AgentEnded():
                 yield from _of_session(event)
             case CheckEnded(result):
-                self.is_denied |= result.required and str(result.verdict) in _DENYING
+                self.has_failed |= result.denies
                 yield Measurement(CHECKS, 1, (("verdict", str(result.verdict)),))
                 yield Measurement(CHECK_TIME, result.seconds)
             case ActionEnded(ok=False):
-                self.is_denied = True
+                self.has_failed = True
             case IterationEnded():
                 yield Measurement(ITERATIONS, 1, (("decision", event.decision),))
-                if event.claimed and self.is_denied and event.decision not in _NOT_DENIED:
+                if is_denied(claimed=event.claimed, has_failed=self.has_failed, decision=event.decision):
                     yield Measurement(DENIED, 1)
             case PauseBegan():
                 self.waits_for, self.waits_since = event.cause or "other", at

@@ -102,6 +102,7 @@ class Tracing:
         self._prompt_of = prompt_of
         self._numbers: Counter[str] = Counter()
         self._reserved: list[int] = []  # sessions that are being launched
+        self._free: list[int] = []  # of launches that came to nothing
         self._whole: _Open | None = None
         self._iteration: _Open | None = None
         self._started: IterationStarted | None = None
@@ -116,8 +117,14 @@ class Tracing:
 
     def reserve(self) -> int:
         """The number of the next session, which is its own from now on."""
+        if self._free:
+            return self._free.pop(0)
         self._numbers["session"] += 1
         return self._numbers["session"]
+
+    def release(self, number: int) -> None:
+        """No session began with it, so the next gets it: numbers count what is on record, and a resumed run counts that."""
+        self._free.append(number)
 
     def begin_reserved(self, number: int) -> None:
         """The session that starts next is this one."""
@@ -176,9 +183,14 @@ class Tracing:
         return []
 
     def take_up(self, earlier: Iterable[tuple[LoopEvent, float]], at: float) -> list[Span]:
-        """What earlier processes of the run left open: they were ended in the middle of it. The run itself goes on."""
+        """What earlier processes of the run left open: they were ended in the middle of it. The run itself continues."""
+        content, self._content = (
+            self._content,
+            False,
+        )  # what ended was told with its texts, by whoever saw it end
         for event, when in earlier:
             self.take(event, when)
+        self._content = content
         cut = [each for session in self._sessions for each in session.cut(self._last_at, INTERRUPTED, CUT)]
         cut += [check.end(self._last_at, INTERRUPTED, CUT) for check in self._checks]
         if self._action is not None:

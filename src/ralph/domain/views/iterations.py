@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.domain.agent.events import AgentEvent, Text, ToolEnded, ToolStarted
-from ralph.domain.loop.decision import DecisionKind
+from ralph.domain.loop.decision import DecisionKind, is_denied
 from ralph.domain.loop.events import (
     ActionEnded,
     AgentActed,
@@ -158,8 +158,8 @@ class IterationView:
     @property
     def denied(self) -> bool:
         """It claimed to be done, and the checks proved otherwise."""
-        failing = any(not check.holds and check.verdict is not Verdict.SKIPPED for check in self.checks)
-        return self.claimed and failing and self.decision not in ("", DecisionKind.ACCEPT)
+        has_failed = any(check.denies for check in self.checks)
+        return is_denied(claimed=self.claimed, has_failed=has_failed, decision=self.decision)
 
 
 @dataclass(slots=True)

@@ -30,6 +30,12 @@ def test_where_it_goes(address: str, environ: dict[str, str], found: Destination
     assert is_asked(address, environ) or not found.is_wanted
 
 
+def test_the_headers_of_the_user_go_to_no_address_of_a_project() -> None:
+    assert not destination_of(HERE, {}, is_projects=True).takes_headers
+    assert destination_of(HERE, {}).takes_headers
+    assert destination_of("http://other", {ENV: HERE}, is_projects=True).takes_headers
+
+
 @pytest.mark.parametrize(
     "environ", [{ENV: "host:4318"}, {ENV: "http://"}, {ENV: HERE, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}]
 )

@@ -54,7 +54,8 @@ BEGUN = IterationStarted(1, 1, None, "prompt")
     ("events", "denied"),
     [
         ((BEGUN, check(Verdict.FAILED), ended("continue")), 1),
-        ((BEGUN, check(Verdict.ERRORED), ended("stop")), 1),
+        ((BEGUN, check(Verdict.ERRORED), ended("giveup")), 1),
+        ((BEGUN, check(Verdict.FAILED), ended("stop")), 0),
         ((BEGUN, ActionEnded("git", False), ended("continue")), 1),
         ((BEGUN, check(Verdict.FAILED), ended("continue", claimed=False)), 0),
         ((BEGUN, check(Verdict.FAILED, required=False), ended("accept")), 0),
@@ -116,3 +117,8 @@ def test_the_text_for_prometheus() -> None:
     for metric in METRICS:
         assert f"# TYPE {metric.exposed} counter" in lines
         assert metric.exposed.endswith("_total")
+
+
+def test_a_name_of_any_encoding_is_text_that_can_be_sent() -> None:
+    text = expose({("ralph_record_readable", (("project", "caf\udce9"),)): 1})
+    assert 'ralph_record_readable{project="caf?"} 1' in text.encode().decode()

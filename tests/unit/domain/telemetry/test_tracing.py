@@ -221,3 +221,28 @@ def test_agents_are_named_by_their_program() -> None:
     assert program_of("codex exec") == "codex"
     assert program_of("un'balanced") == ""
     assert program_of("") == ""
+
+
+def test_a_launch_that_came_to_nothing_takes_no_number_from_a_resumed_run() -> None:
+    unbegun = AgentEnded(Ending.NOT_STARTED, None, 0.5, Spend())
+    live, later = tracing(), tracing()
+    live.release(live.reserve())
+    (told_live,) = told(live, unbegun)
+    later.take_up([(unbegun, 1.0)], 2.0)
+    assert live.reserve() == later.reserve() == 2
+    assert told_live.id == span_of("r1", "session", 1)
+
+
+def test_a_resumed_run_reads_no_prompt_of_earlier_sessions() -> None:
+    read: list[IterationStarted] = []
+
+    def prompt_of(event: IterationStarted) -> str:
+        read.append(event)
+        return "Do it."
+
+    fold = Tracing(RUN, place_of("r1"), content=True, prompt_of=prompt_of)
+    start, end = session()
+    fold.take_up([(STARTED, 0.0), (begun(), 1.0), (start, 2.0), (end, 3.0), (judged(), 4.0)], 5.0)
+    assert read == []
+    told(fold, begun(2), *session())
+    assert read == [begun(2)]
