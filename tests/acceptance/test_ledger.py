@@ -60,6 +60,10 @@ def test_every_session_but_the_first_knows_what_was_tried(repository: Project) -
     ]
     assert not any("believe me" in prompt for prompt in prompts), "the agent's words are no facts"
     assert prompts[1].startswith(PROMPT)
+    shown = repository.ralph("show", "--iteration", "4", check=0).stdout
+    for line in (HEADING, *told(prompts[3])):
+        assert " ".join(line.split()) in " ".join(shown.split()), "the whole prompt"
+    assert HEADING not in repository.ralph("show", check=0).stdout
 
 
 def test_it_can_be_switched_off(repository: Project) -> None:

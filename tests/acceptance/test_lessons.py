@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from ralph.domain.loop.ledger import HEADING
 from .conftest import Project, copy_of, make_once
 
 LINT = "printf 'src/a.py:3:80: E501 line too long\\nFound 1 error.\\n'; false"
-PITFALL = '- `make lint` failed 3 times in 1 run: "E501 line too long"'
+PITFALL = '- `make lint` failed 3 times in 2 runs: "E501 line too long"'
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,8 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         project.git("init", "-q", "-b", "main")
         project.settings(agent={"command": "claude"}, guardrails=[{"command": LINT, "name": "make lint"}])
         project.agent(*([{"say": "no"}],) * 3)
-        project.ralph("run", "-p", "work", "-m", "3", check=1)
+        project.ralph("run", "-p", "work", "-m", "2", check=1)
+        project.ralph("run", "-p", "work", "-m", "1", check=1)
 
     return make_once(tmp_path_factory.mktemp("failed"), make)
 
@@ -61,7 +64,7 @@ def test_the_patch_applies_and_is_not_proposed_again(
         cwd=history.root, env=history.env(), capture_output=True, text=True, timeout=110, check=True,
     )  # fmt: skip
     assert "Nothing was changed" in ran.stderr
-    assert "(1, 2, 3)" in ran.stderr
+    assert "(1, 2), " in ran.stderr
     end = b"\r\n" if b"\r\n" in (content or b"") else b"\n"
     assert PITFALL.encode() + end in file.read_bytes()
     assert file.read_bytes().startswith(content or b"")
@@ -128,15 +131,19 @@ def test_the_page_shows_what_it_prints(history: Project) -> None:
 
 def test_json_says_where(history: Project) -> None:
     found = json.loads(history.ralph("lessons", "--json", check=0).stdout)
-    ((run,),) = history.rows("SELECT id FROM runs")
+    (first,), (second,) = history.rows("SELECT id FROM runs ORDER BY id")
     assert found["file"] == "AGENTS.md"
     assert found["lessons"] == [
         {
             "check": "make lint",
             "line": "E501 line too long",
             "times": 3,
-            "runs": [run],
-            "iterations": [{"run": run, "iteration": number} for number in (1, 2, 3)],
+            "runs": [first, second],
+            "iterations": [
+                {"run": first, "iteration": 1},
+                {"run": first, "iteration": 2},
+                {"run": second, "iteration": 1},
+            ],
         }
     ]
     assert PITFALL in found["patch"]
@@ -144,7 +151,22 @@ def test_json_says_where(history: Project) -> None:
 
 def test_nothing_to_say_is_no_failure(project: Project) -> None:
     ran = project.ralph("lessons", check=0)
-    assert (ran.stdout, ran.stderr) == ("", "nothing new failed again and again\n")
+    assert (ran.stdout, ran.stderr) == ("", "There are no runs here yet.\n")
+
+
+def test_one_run_teaches_nothing(project: Project) -> None:
+    project.settings(agent={"command": "claude"}, guardrails=[{"command": LINT, "name": "make lint"}])
+    project.agent(*([{"say": "no"}],) * 3)
+    project.ralph("run", "-p", "work", "-m", "3", check=1)
+    ran = project.ralph("lessons", check=0)
+    assert (ran.stdout, ran.stderr) == ("", "No recurring failures found.\n")
+
+
+@pytest.mark.parametrize("profile", ["review", "draft"])
+def test_checks_of_what_is_not_work_on_the_project_teach_nothing(history: Project, profile: str) -> None:
+    with closing(sqlite3.connect(history.root / ".ralph" / "ralph.db")) as database, database:
+        database.execute("UPDATE runs SET profile = ?", (profile,))
+    assert history.ralph("lessons", check=0).stderr == "No recurring failures found.\n"
 
 
 @pytest.mark.parametrize(

@@ -172,13 +172,9 @@ def test_texts_are_sent_only_if_the_user_wants_it(project: Project, content: boo
 @pytest.mark.parametrize(
     ("status", "hangs", "said"),
     [
-        (
-            500,
-            False,
-            r"could not be sent: Failed to export (spans|metrics) batch code: 500",
-        ),
+        (500, False, "the receiver answers with status 500"),
         # On a slow machine the run outlasts the first request.
-        (200, True, r"telemetry could not be sent: (the receiver did not answer within 3|Failed to export)"),
+        (200, True, r"the receiver did not answer within 3\.\d s|nothing took it in time"),
     ],
 )
 def test_a_receiver_that_fails_is_one_warning(project: Project, status: int, hangs: bool, said: str) -> None:
@@ -187,7 +183,10 @@ def test_a_receiver_that_fails_is_one_warning(project: Project, status: int, han
         began = time.monotonic()
         ran = project.ralph("run", "-p", PROMPT, check=0, OTEL_EXPORTER_OTLP_ENDPOINT=receiver.address)
         took = time.monotonic() - began
-    assert_one_warning(ran.stderr, said)
+    where = re.escape(receiver.address)
+    assert_one_warning(
+        ran.stderr, f"telemetry could not be sent to {where}: ({said}); the run is not affected"
+    )
     assert took < 60
 
 

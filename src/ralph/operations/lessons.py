@@ -45,6 +45,14 @@ def propose_lessons(root: Root, file: Path | None = None) -> Proposal:
     return Proposal(top, name, new, len(found) - len(new), patch)
 
 
+def has_runs(root: Root) -> bool:
+    reader = open_reader(root.state / STATE_FOLDER)
+    if reader is None:
+        return False
+    with reader:
+        return reader.newest() is not None
+
+
 def _chosen(workspace: Path, file: Path | None) -> Path:
     """A link is followed: git does not patch what is behind one."""
     if file is not None:

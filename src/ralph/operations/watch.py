@@ -209,14 +209,14 @@ def changes_in(root: str, state_folder: Path) -> GitChanges:
     return GitChanges(path if has_tree else project, runner, has_tree=has_tree)
 
 
-def prompt_of(state_folder: Path, iteration: IterationView) -> str:
+def prompt_of(state_folder: Path, iteration: IterationView, longest: int = PROMPT_CHARS) -> str:
     """An iteration's prompt, secrets masked; only its recorded beginning if the file was removed."""
     path = (
         state_folder / "runs" / Path(*Path(iteration.prompt_file).parts[-2:])
     )  # the project may have moved since
     try:
-        text = beneath.read_plain(path, 4 * PROMPT_CHARS, state_folder).decode(errors="replace")
+        text = beneath.read_plain(path, 4 * longest, state_folder).decode(errors="replace")
     except (OSError, ValueError):
         return iteration.prompt
-    text = text[:PROMPT_CHARS]
+    text = text[:longest]
     return Redactor(secrets_in(os.environ)).redact(text)

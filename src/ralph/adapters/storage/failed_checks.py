@@ -12,6 +12,8 @@ from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.ledger import failure_line
 from ralph.domain.text.exits import exit_words
 
+_RUNS = "SELECT id FROM runs WHERE profile NOT IN ('draft', 'review') ORDER BY id"
+"""What those two make is words for a person: their checks say nothing about the project's work."""
 _CHECKS = (
     "SELECT seq, iteration, data FROM events WHERE run_id = ? AND seq > ?"
     " AND kind <> 'agent_acted' AND kind = 'check_ended' ORDER BY seq LIMIT ?"  # the first for its index
@@ -21,7 +23,7 @@ PAGE = 100
 
 def failed_checks(reader: RunReader) -> Iterator[Seen]:
     """Run by run, the oldest first. What could not run to its end has judged nothing."""
-    for run_id in sorted(reader.ids()):
+    for (run_id,) in reader.query(_RUNS):
         after = 0
         while page := reader.query(_CHECKS, run_id, after, PAGE):
             for seq, iteration, data in page:

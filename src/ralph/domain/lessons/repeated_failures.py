@@ -1,4 +1,4 @@
-"""Which failures came back: in several iterations of one run, or in several runs."""
+"""Which failures came back in several runs: within one, the test that is being fixed fails again and again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ralph.domain.loop.evidence import without_passing
 
-LEAST_ITERATIONS = 3
 LEAST_RUNS = 2
 MOST = 10
 """Lessons at a time: agents read all of such a file before every task, and pay for it."""
@@ -46,7 +45,7 @@ class Lesson:
 
     @property
     def is_repeated(self) -> bool:
-        return len(self.places) >= LEAST_ITERATIONS or len(self.runs) >= LEAST_RUNS
+        return len(self.runs) >= LEAST_RUNS
 
 
 def lessons_of(seen: Iterable[Seen]) -> tuple[Lesson, ...]:

@@ -12,8 +12,8 @@ from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.options import PATH, json_option, print_json, project_dir_option
 
-HELP = """Propose what AGENTS.md could say about failures that came back: the same check with the same first line, in at least 3
-iterations or 2 runs of this project.
+HELP = """Propose what AGENTS.md could say about failures that came back: the same check with the same first line, in at least
+2 runs of this project.
 
 It prints a patch, and why on stderr. It changes nothing: read the patch, apply what you agree with.
 
@@ -37,9 +37,10 @@ Examples:
 @project_dir_option
 def command(file: Path | None, as_json: bool, project_dir: Path | None) -> None:
     from ralph.config.root import find_root
-    from ralph.operations.lessons import propose_lessons
+    from ralph.operations.lessons import has_runs, propose_lessons
 
-    proposal = propose_lessons(find_root(Path.cwd(), project_dir), file)
+    root = find_root(Path.cwd(), project_dir)
+    proposal = propose_lessons(root, file)
     if as_json:
         lessons = [
             {
@@ -56,11 +57,15 @@ def command(file: Path | None, as_json: bool, project_dir: Path | None) -> None:
         )
         return
     if not proposal.lessons:
-        known = f"; {proposal.file} has {plural(proposal.known, 'lesson')} already" if proposal.known else ""
-        print(f"nothing new failed again and again{known}", file=sys.stderr)
+        found = "No recurring failures found." if has_runs(root) else "There are no runs here yet."
+        if proposal.known:
+            found = f"Nothing new: {proposal.file} has {plural(proposal.known, 'lesson')} already."
+        print(found, file=sys.stderr)
         return
     if sys.stdout.isatty():
         sys.stdout.write(proposal.patch.encode(errors="replace").decode())
+        sys.stdout.flush()
+        print(file=sys.stderr)
     else:
         sys.stdout.buffer.write(proposal.patch.encode(errors="surrogateescape"))
     for lesson in proposal.lessons:

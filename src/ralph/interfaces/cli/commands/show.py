@@ -48,7 +48,7 @@ Examples:
 
 @click.command("show", help=HELP)
 @click.argument("run", required=False, default=LAST)
-@click.option("--iteration", type=Count(), metavar="N", help="Only this iteration.")
+@click.option("--iteration", type=Count(), metavar="N", help="Only this iteration, with its whole prompt.")
 @json_option("Print it as JSON.")
 @click.option("--receipt", is_flag=True, help="Print the run's receipt (receipt.json).")
 @project_dir_option
@@ -73,7 +73,7 @@ def show_run(
     elsewhere: str = "",
 ) -> None:
     """``job``: what `ralph fleet show` adds to the JSON. ``elsewhere``: the files are not here for long: what shows those of
-    an iteration, which are therefore printed in full if only one is shown."""
+    an iteration, whose logs are therefore printed too if only one is shown."""
     from ralph.operations.runs.files import RunFiles
 
     shown = [(view, _iterations(record, view, iteration))]
@@ -108,7 +108,7 @@ def _print_text(
 ) -> None:
     look = detect_look(sys.stdout)
     print_folded("\n".join(_run_lines(view, look)))
-    text: IterationText = IterationText(look, files)
+    text = WholeText(look, files) if is_whole else IterationText(look, files)
     if elsewhere:
         text = InlineText(look, files) if is_whole else FarText(look, files, elsewhere)
     for iteration in iterations:
@@ -196,6 +196,8 @@ def _moment(at: float) -> str:
 class IterationText:
     """One iteration as a block of lines: what was asked, done, found and decided."""
 
+    prompt_chars = 20_000  # more than is shown, so that no secret is cut before it is masked
+
     def __init__(self, look: Look, files: RunFiles) -> None:
         self._files = files
         self._marks = marks_of(look)
@@ -224,7 +226,7 @@ class IterationText:
     def _prompt(self, view: IterationView) -> list[str]:
         from ralph.operations.watch import prompt_of  # only for people
 
-        shown = self._shown_of_prompt(prompt_of(self._files.state_folder, view))
+        shown = self._shown_of_prompt(prompt_of(self._files.state_folder, view, self.prompt_chars))
         where = self._place_of_prompt(view)
         return [
             f"  prompt ({plural(view.prompt_chars, 'character')}{f', {where}' if where else ''})",
@@ -341,11 +343,18 @@ class FarText(IterationText):
         return [f"    log: `{self._command} {self._number}`"]
 
 
-class InlineText(IterationText):
-    """With the whole prompt, and what the checks printed."""
+class WholeText(IterationText):
+    """With the whole prompt: what earlier sessions did is near its end."""
+
+    prompt_chars = 1_000_000
 
     def _shown_of_prompt(self, text: str) -> list[str]:
-        return clean(text).strip("\n").split("\n")
+        lines = clean(text).strip("\n").split("\n")
+        return lines if len(text) < self.prompt_chars else [*lines, "…"]
+
+
+class InlineText(WholeText):
+    """With what the checks printed, too."""
 
     def _place_of_prompt(self, view: IterationView) -> str:
         return ""
