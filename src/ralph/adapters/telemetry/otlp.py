@@ -27,6 +27,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
+from ralph.adapters.telemetry.short_answers import ShortAnswers
 from ralph.domain.telemetry import conventions as names
 from ralph.domain.telemetry.destination import HEADERS, Destination
 from ralph.domain.telemetry.identity import Place
@@ -144,7 +145,8 @@ class Sender:
                     sender.warn(_reason(sender._log.last), address)
                 return result
 
-        exporter = Exporter(endpoint=address, timeout=_timeout("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"))
+        timeout = _timeout("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT")
+        exporter = Exporter(endpoint=address, timeout=timeout, session=ShortAnswers())
         delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else SPANS_EVERY
         return BatchSpanProcessor(exporter, schedule_delay_millis=delay)
 
@@ -161,7 +163,8 @@ class Sender:
                     sender.warn(_reason(said), address)
                 return result
 
-        exporter = Exporter(endpoint=address, timeout=_timeout("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"))
+        timeout = _timeout("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT")
+        exporter = Exporter(endpoint=address, timeout=timeout, session=ShortAnswers())
         every = None if os.environ.get("OTEL_METRIC_EXPORT_INTERVAL") else METRICS_EVERY
         reader = PeriodicExportingMetricReader(exporter, export_interval_millis=every)
         return MeterProvider([reader], resource=self._resource, shutdown_on_exit=False)
