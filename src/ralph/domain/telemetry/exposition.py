@@ -10,6 +10,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 RUNS = "ralph_runs"
 UP = "ralph_record_readable"
 
+LONGEST_LABEL = 200
+"""Characters."""
+
 Labels = tuple[tuple[str, str], ...]
 Figures = Mapping[tuple[str, Labels], float]
 """By a metric's name and labels."""
@@ -38,7 +41,7 @@ def _family(name: str, kind: str, words: str, samples: Iterable[tuple[Labels, fl
 
 def _escape(text: str) -> str:
     """A name may be of any encoding, and the answer is UTF-8."""
-    text = text.encode(errors="replace").decode()
+    text = text[:LONGEST_LABEL].encode(errors="replace").decode()
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 

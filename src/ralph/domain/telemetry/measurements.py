@@ -100,6 +100,10 @@ class Measurement(NamedTuple):
     labels: tuple[tuple[str, str], ...] = ()
 
 
+MOST = 1e12
+"""Of anything at once: seconds, dollars or tokens."""
+
+
 @dataclass(slots=True)
 class Measuring:
     """The measurements of one run."""
@@ -109,6 +113,10 @@ class Measuring:
     waits_since: float = 0.0
 
     def take(self, event: LoopEvent, at: float) -> Iterator[Measurement]:
+        """Without what cannot be: one record that somebody has edited must not spoil the sums of all."""
+        return (one for one in self._read(event, at) if 0 <= one.value < MOST)
+
+    def _read(self, event: LoopEvent, at: float) -> Iterator[Measurement]:
         if self.waits_for and isinstance(event, _LEAVES_A_WAIT):
             yield from self._end_wait(at)
         match event:

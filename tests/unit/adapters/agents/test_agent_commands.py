@@ -481,3 +481,10 @@ def test_the_users_flags_outrank_those_of_a_clean_start() -> None:
     argv = adapter("claude", "--setting-sources", "user", options=CLEAN).command(REQUEST).argv
     assert "--setting-sources=project,local" not in argv
     assert adapter("claude", options=CLEAN).command(REQUEST).environment["CLAUDE_CODE_DISABLE_AUTO_MEMORY"]
+
+
+def test_a_folder_whose_name_is_not_text_cannot_be_told_by_acp() -> None:
+    adapter = adapter_for("acp", command="kimi", flags=(), as_root=False)
+
+    with pytest.raises(ConfigError, match="its name is not UTF-8"):
+        adapter.command(dataclasses.replace(REQUEST, cwd=Path("/work/caf\udce9")))

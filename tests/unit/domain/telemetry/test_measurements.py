@@ -25,7 +25,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Ending, Spend, Transient
 from ralph.domain.telemetry.exposition import expose
-from ralph.domain.telemetry.measurements import KINDS, METRICS, Measuring
+from ralph.domain.telemetry.measurements import CHECK_TIME, CHECKS, KINDS, METRICS, Measuring
 
 SPEND = Spend(0.5, Usage(10, 5, 80, 0))
 
@@ -122,3 +122,15 @@ def test_the_text_for_prometheus() -> None:
 def test_a_name_of_any_encoding_is_text_that_can_be_sent() -> None:
     text = expose({("ralph_record_readable", (("project", "caf\udce9"),)): 1})
     assert 'ralph_record_readable{project="caf?"} 1' in text.encode().decode()
+
+
+@pytest.mark.parametrize("seconds", [1e308, -5.0, float("inf"), float("nan")])
+def test_what_cannot_be_is_not_counted(seconds: float) -> None:
+    measuring = Measuring()
+    odd = CheckEnded(CheckResult("tests", Verdict.FAILED, seconds=seconds))
+    usual = CheckEnded(CheckResult("tests", Verdict.FAILED, seconds=2.0))
+
+    told = [*measuring.take(odd, 1.0), *measuring.take(usual, 2.0)]
+
+    assert [one.value for one in told if one.metric is CHECK_TIME] == [2.0]
+    assert [one.value for one in told if one.metric is CHECKS] == [1, 1]

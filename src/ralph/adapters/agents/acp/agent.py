@@ -18,7 +18,9 @@ from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, Turn
 from ralph.domain.agent.facts import AgentFacts
 from ralph.domain.agent.options import NO_OPTIONS, Option, Permissions, SessionOptions
 from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, Transient
+from ralph.domain.text.safe_text import clean_line, is_text
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
+from ralph.errors import ConfigError
 
 if TYPE_CHECKING:
     from ralph.adapters.agents.acp.conversation import AcpConversation
@@ -78,6 +80,9 @@ class AcpAdapter:
         return (granted, unknown, *isolation_notes(self.name, self.facts.clean, self._options))
 
     def command(self, request: AgentRequest) -> Command:
+        if not is_text(str(request.cwd)):
+            message = f"ACP cannot name the folder {clean_line(str(request.cwd))}: its name is not UTF-8"
+            raise ConfigError(message, hint="rename the folder, or use another agent")
         argv = (program(self._command, request.cwd), *self._flags)
         environment = dict(request.environment)
         if self._known is not None:
