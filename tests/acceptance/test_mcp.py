@@ -258,6 +258,9 @@ def test_only_a_person_raises_a_limit_that_was_reached(project: Project) -> None
         async with connected(project) as agent:
             run = (await agent.ask("start", kind="run", prompt=PROMPT))["run"]
             await agent.until(run, "exhausted")
+            assert (await agent.ask("show", run=run))["tools"] == []
+            for tool, words in (("logs", f"run {run} has reached its limit"), ("show", "limit reached, iter")):
+                assert words in text_of(await agent.client.call_tool(tool, {"run": run}))
             refusal = await agent.refusal("resume", run=run)
             assert "only a person may raise" in refusal
             assert f"ralph resume {run} -m 2" in refusal
@@ -267,7 +270,7 @@ def test_only_a_person_raises_a_limit_that_was_reached(project: Project) -> None
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("start", {}, "missing required field `kind`"),
-    ("start", {"kind": "ship"}, "Invalid enum value 'ship'"),
+    ("start", {"kind": "ship"}, "choose one of: plan, run, supervise, work"),
     ("start", {"kind": "run"}, "the prompt is empty"),
     ("start", {"kind": "run", "prompt": "a\0b"}, "not UTF-8"),
     ("start", {"kind": "work", "prompt": "x"}, "takes no prompt"),
@@ -290,7 +293,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
             ("env", {"RALPH_TRUST": "1"}),
         ]
     ),
-    ("runs", {"state": "lost"}, "Invalid enum value 'lost'"),
+    ("runs", {"state": "lost"}, "choose one of: cancelled, completed, exhausted,"),
     ("show", {"run": "nothing"}, "the runs here are: r-"),
     ("show", {"run": ""}, "length >= 1"),
     ("logs", {"run": "../../etc"}, "there is no run '../../etc' here"),

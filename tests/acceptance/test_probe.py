@@ -91,16 +91,16 @@ emit(type="result", subtype="success", is_error=False, result=said, usage=answer
 FEATURES = [
     "starts",
     "the prompt arrives",
-    "words are heard",
+    "text is read",
     "a claim is found",
-    "a tool is seen",
+    "a tool call is seen",
     "its result is seen",
-    "usage is told",
+    "usage is reported",
     "a session is resumed",
     "the model is chosen",
-    "reads only, if asked",
-    "a 401 means: log in",
-    "a 429 is a limit",
+    "read-only mode works",
+    "a 401 asks for a login",
+    "a 429 is waited for",
     "unknown events",
     "version",
 ]
@@ -153,10 +153,10 @@ def feature_lines(printed: str) -> list[str]:
 @pytest.mark.parametrize(
     ("wrong", "broken", "unknown"),
     [
-        ("speaks-anew", {"starts", "words are heard", "a claim is found", "a tool is seen"}, "utterance"),
+        ("speaks-anew", {"starts", "text is read", "a claim is found", "a tool call is seen"}, "utterance"),
         ("forgets", {"a session is resumed"}, ""),
-        ("always-writes", {"reads only, if asked"}, ""),
-        ("hides-refusals", {"a 401 means: log in", "a 429 is a limit"}, ""),
+        ("always-writes", {"read-only mode works"}, ""),
+        ("hides-refusals", {"a 401 asks for a login", "a 429 is waited for"}, ""),
     ],
 )
 def test_what_does_not_hold_is_named(project: Project, wrong: str, broken: set[str], unknown: str) -> None:
@@ -197,14 +197,18 @@ def test_without_a_name_every_installed_agent_is_probed(project: Project) -> Non
     [
         ("nobody", 2, "unknown agent 'nobody'"),
         ("amp", 4, "amp: cannot be probed: it cannot be pointed at another model"),
+        ("goose", 4, "goose: cannot be probed: it speaks ACP"),
+        ("mine", 4, "mine: cannot be probed: it speaks ACP"),
     ],
 )
 def test_what_cannot_be_probed_says_so(project: Project, agent: str, code: int, told: str) -> None:
     project.program("amp", "exit 0\n")
+    project.settings(agents={"mine": {"command": "my-agent", "adapter": "acp"}})
 
     ran = project.ralph("doctor", "--probe", agent, check=code)
 
     assert told in ran.stdout + ran.stderr
+    assert ("Probing" in ran.stderr) == (code == 4), "of a name that is known"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -235,6 +239,14 @@ def test_an_agent_that_is_not_installed_says_how_to(project: Project) -> None:
     ran = project.ralph("doctor", "--probe", "qwen", check=4, PATH=path)
 
     assert "qwen: not installed; to install it: npm install -g @qwen-code/qwen-code." in ran.stdout
+
+
+def test_without_any_agent_it_says_how_to_install_one(project: Project) -> None:
+    (project.programs / "bin" / "claude").unlink()
+    path = os.pathsep.join([str(project.programs / "bin"), "/usr/bin", "/bin"])
+    ran = project.ralph("doctor", "--probe", check=4, PATH=path)
+
+    assert "Install one, for example claude: npm install -g @anthropic-ai/claude-code" in ran.stdout
 
 
 def test_a_program_that_only_an_untrusted_project_names_is_not_started(project: Project) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Final
 
 from ralph.adapters.agents.installed_version import installed_version
 from ralph.adapters.agents.loopback import Loopback, loopback_of
-from ralph.adapters.agents.registry import adapter_for, facts_of
+from ralph.adapters.agents.registry import acp_programs, adapter_for, facts_of
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import start_watcher
-from ralph.agent_names import PLAIN
+from ralph.agent_names import ACP, PLAIN
 from ralph.domain.agent.events import AgentEvent, SessionStarted
 from ralph.domain.agent.options import NO_OPTIONS, Option, SessionOptions
 from ralph.domain.loop.events import AgentActed, LoopEvent
 from ralph.domain.views.health import Finding, advice_on_drift, version_in
 from ralph.domain.views.probe import (
+    MODEL,
+    READ_ONLY,
+    RESUMED,
     ProbedAgent,
     Script,
     SeenSession,
@@ -75,17 +78,27 @@ _WRITTEN: Final = "written.txt"
 
 
 async def probe(
-    root: Root, agent: str = "", *, environ: Mapping[str, str] = os.environ
+    root: Root,
+    agent: str = "",
+    *,
+    environ: Mapping[str, str] = os.environ,
+    begin: Callable[[], None] = lambda: None,
 ) -> tuple[ProbedAgent, ...]:
-    """``agent``: by its name; empty: all that are installed. Raises UsageError for a name that nobody knows."""
+    """``agent``: by its name; empty: all that are installed. Raises UsageError for a name that nobody knows, before it calls
+    ``begin``."""
     named, environment = find_agents(root, environ=environ)
+    if agent in acp_programs():
+        named = {agent: (ACP, agent), **named}
     if agent and agent not in named:
         message = f"unknown agent {agent!r}"
         raise UsageError(message, hint=f"agents here: {', '.join(named)}")
+    begin()
     seats = asyncio.Semaphore(_AGENTS_AT_ONCE)
 
     async def probe_one(name: str, watcher: Watcher) -> ProbedAgent:
         kind, command = named[name]
+        if kind == ACP:
+            return ProbedAgent(name, obstacle="cannot be probed: it speaks ACP")
         program = find_program(command, root.workspace, environment.get("PATH", os.defpath))
         loopback = loopback_of(kind)
         if program is None:
@@ -101,6 +114,10 @@ async def probe(
     with start_watcher(f"probe-{os.getpid()}") as watcher:
         found = await asyncio.gather(*(probe_one(name, watcher) for name in ([agent] if agent else named)))
     return tuple(each for each in found if agent or each.features)
+
+
+def install_example() -> str:
+    return f"for example claude: {facts_of('claude').install}"
 
 
 @dataclass(slots=True)
@@ -140,19 +157,19 @@ class _Bench:
             second = await self._session(_END, continues=first.session_id) if first.session_id else None
             yield judge_resumed(second, SCRIPT)
         else:
-            yield skip_feature("a session is resumed")
+            yield skip_feature(RESUMED)
         if Option.MODEL in options:
             model = self.loopback.other_model
             third = await self._session(_END, options=SessionOptions(model=model))
             yield judge_model(third, model.rpartition("/")[2])
         else:
-            yield skip_feature("the model is chosen")
+            yield skip_feature(MODEL)
         if Option.READ_ONLY in options:
             written = self._project / _WRITTEN
             fourth = await self._session(Step(write=WriteFile(str(written), "x")), _END, read_only=True)
             yield judge_read_only(fourth, has_written=written.exists())
         else:
-            yield skip_feature("reads only, if asked")
+            yield skip_feature(READ_ONLY)
         for feature in judge_refusals(
             await self._session(Step(error=401)), await self._session(Step(error=429))
         ):

@@ -9,7 +9,7 @@ from tests.live.install import AGENTS, pinned
 from tests.live.newest import Seen, differences, seen_in
 
 BEFORE = Seen(
-    features={"starts": "good", "usage is told": "bad", "words are heard": "good"},
+    features={"starts": "good", "usage is reported": "bad", "text is read": "good"},
     unknown=frozenset({"old.event"}),
     events=frozenset({"text", "turn_ended", "unknown"}),
     flags=frozenset({"--json", "--model", "--verbose"}),
@@ -23,9 +23,9 @@ def test_nothing_changed() -> None:
 @pytest.mark.parametrize(
     ("after", "lost", "changed"),
     [
-        ({"features": {"words are heard": "bad"}}, ["does not hold any more: words are heard"], []),
-        ({"features": {"usage is told": "good"}}, [], ["holds now: usage is told"]),
-        ({"features": {"usage is told": "bad"}}, [], []),
+        ({"features": {"text is read": "bad"}}, ["does not hold any more: text is read"], []),
+        ({"features": {"usage is reported": "good"}}, [], ["holds now: usage is reported"]),
+        ({"features": {"usage is reported": "bad"}}, [], []),
         ({"flags": {"--model", "--verbose"}}, ["lost the flag --json, which ralph uses"], []),
         ({"flags": {"--json", "--model"}}, [], ["flags that are gone: --verbose"]),
         ({"flags": {*BEFORE.flags, "--trust"}}, [], ["new flags: --trust"]),

@@ -33,6 +33,7 @@ def words_to_resume(run: RunView) -> tuple[str, ...]:
     return ("resume", run.id, "-m", str(2 * run.iteration)) if is_spent else ()
 
 
-def can_resume_apart(run: RunView) -> bool:
-    """Whether that needs no terminal: a draft asks its user about every round."""
-    return words_to_resume(run)[:1] in (("resume",), ("work",))
+def can_resume_apart(run: RunView, *, may_extend: bool = True) -> bool:
+    """Whether that needs no terminal: a draft asks its user about every round. ``may_extend``: as for ``resume_run``."""
+    words = words_to_resume(run)
+    return words[:1] in (("resume",), ("work",)) and (may_extend or "-m" not in words)

@@ -12,6 +12,9 @@ from ralph.domain.loop.session_report import AgentReport, Fatal, Fault, RateLimi
 from ralph.domain.views.health import Area, Finding, Health, judge_version
 
 STARTS: Final = "starts"
+RESUMED: Final = "a session is resumed"
+MODEL: Final = "the model is chosen"
+READ_ONLY: Final = "read-only mode works"
 UNKNOWN_EVENTS: Final = "unknown events"
 _TYPES_SHOWN: Final = 10
 
@@ -71,18 +74,18 @@ def judge_work(seen: SeenSession, script: Script) -> Iterator[Finding]:
     report = seen.report
     yield _holds(STARTS, report.is_orderly and report.fault is None, _why(report))
     yield _holds("the prompt arrives", seen.asked(script.prompt), "no request to the model had it")
-    yield _holds("words are heard", script.words in report.text, "none of the model's words came through")
+    yield _holds("text is read", script.words in report.text, "none of the model's text came through")
     claims = [tag.content.strip() for tag in report.tags]
     yield _holds("a claim is found", script.claim in claims, "no tag was found in the model's words")
-    yield _holds("a tool is seen", report.tools > 0, "the model called a tool, and no event told")
+    yield _holds("a tool call is seen", report.tools > 0, "the model called a tool, and no event said so")
     outputs = [event.output for event in seen.events if isinstance(event, ToolEnded)]
     result = any(script.output in output for output in outputs)
     yield _holds("its result is seen", result, "no event had what the tool printed")
-    yield _holds("usage is told", report.spend.usage.total > 0, "no tokens were counted")
+    yield _holds("usage is reported", report.spend.usage.total > 0, "no tokens were counted")
 
 
 def judge_resumed(second: SeenSession | None, script: Script) -> Finding:
-    name = "a session is resumed"
+    name = RESUMED
     if second is None:
         return _holds(name, False, "the session did not say its id")
     holds = second.report.is_orderly and second.asked(script.words)  # said in the first, not in the second
@@ -90,11 +93,11 @@ def judge_resumed(second: SeenSession | None, script: Script) -> Finding:
 
 
 def judge_model(seen: SeenSession, model: str) -> Finding:
-    return _holds("the model is chosen", seen.asked(model), _why(seen.report) or "another model was asked")
+    return _holds(MODEL, seen.asked(model), _why(seen.report) or "another model was asked")
 
 
 def judge_read_only(seen: SeenSession, *, has_written: bool) -> Finding:
-    name = "reads only, if asked"
+    name = READ_ONLY
     if has_written:
         return _holds(name, False, "it wrote a file")
     return _holds(name, seen.report.is_orderly, _why(seen.report))
@@ -102,8 +105,8 @@ def judge_read_only(seen: SeenSession, *, has_written: bool) -> Finding:
 
 def judge_refusals(unauthorized: SeenSession, limited: SeenSession) -> Iterator[Finding]:
     """What a model that refuses is taken for: nobody should retry without a login, and a limit is waited for."""
-    yield _is_fault("a 401 means: log in", unauthorized.report.fault, Fatal)
-    yield _is_fault("a 429 is a limit", limited.report.fault, RateLimited)
+    yield _is_fault("a 401 asks for a login", unauthorized.report.fault, Fatal)
+    yield _is_fault("a 429 is waited for", limited.report.fault, RateLimited)
 
 
 def judge_events(sessions: Sequence[SeenSession]) -> Finding:

@@ -183,5 +183,8 @@ def read_arguments(kind: type[A], given: Mapping[str, Any] | None) -> A:
     try:
         return msgspec.convert(meant, kind)
     except msgspec.ValidationError as error:
-        names = ", ".join(field.encode_name for field in msgspec.structs.fields(kind))
-        raise UsageError(clean_line(str(error)), hint=f"its arguments are: {names}") from None
+        said = clean_line(str(error))
+        known = schema_of(kind)["properties"]
+        choices = next((of["enum"] for name, of in known.items() if f"`$.{name}`" in said and "enum" in of), ())
+        hint = f"choose one of: {', '.join(choices)}" if choices else f"its arguments are: {', '.join(known)}"
+        raise UsageError(said, hint=hint) from None

@@ -12,7 +12,7 @@ from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.views.decisions import describe_iteration, describe_verdict
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.next_steps import can_resume_apart, next_steps
-from ralph.domain.views.runs import FeedEvent, RunView, caveat_of, possible_asks, reason_of
+from ralph.domain.views.runs import FeedEvent, RunState, RunView, caveat_of, possible_asks, reason_of
 from ralph.interfaces.mcp.answers import Answer, Room, make_answer
 from ralph.interfaces.mcp.event_text import CHECK_LINES, event_text
 from ralph.operations.watch import Feed
@@ -53,7 +53,7 @@ def _row(feed: Feed, run: RunView, room: Room) -> dict[str, Any]:
 
 def _row_line(row: dict[str, Any]) -> str:
     of = f"/{row['maximum']}" if row["maximum"] else ""
-    facts = [f"{row['state']}, iteration {row['iteration']}{of}", row["title"], row["reason"]]
+    facts = [f"{RunState(row['state']).words}, iteration {row['iteration']}{of}", row["title"], row["reason"]]
     return f"{row['id']}: {' · '.join(fact for fact in facts if fact)}"
 
 
@@ -87,7 +87,7 @@ def run_answer(feed: Feed, run: RunView, iterations: int) -> Answer:
 def tools_for(run: RunView) -> list[str]:
     """By which something can be asked of it now."""
     asks = dict.fromkeys(_TOOLS.get(ask, ask.value) for ask in possible_asks(run))
-    return [*asks, *(["resume"] if can_resume_apart(run) else ())]
+    return [*asks, *(["resume"] if can_resume_apart(run, may_extend=False) else ())]
 
 
 def _run_lines(run: RunView, data: dict[str, Any]) -> list[str]:
@@ -204,7 +204,6 @@ def news_answer(feed: Feed, run: RunView, news: News, *, with_agent: bool) -> An
         "cursor": news.cursor,
         "more": more,
     }
-    state = (
-        f"run {data['run']} is {run.state.words}; cursor {news.cursor}{', and there is more' if more else ''}"
-    )
+    now = "has reached its limit" if run.state is RunState.EXHAUSTED else f"is {run.state.words}"
+    state = f"run {data['run']} {now}; cursor {news.cursor}{', and there is more' if more else ''}"
     return make_answer([*(event["text"] for event in news.events), state], data)

@@ -151,10 +151,14 @@ def _probe(root: Root, agent: str, *, as_json: bool) -> int:
     from ralph.interfaces.cli.termination import sigterm_as_ctrl_c
     from ralph.operations.agent_probe import probe
 
-    if not as_json:
-        print(f"Probing {agent or 'the agents that are installed'} with a scripted model …", file=sys.stderr)
+    def begin() -> None:
+        if not as_json:
+            print(
+                f"Probing {agent or 'the agents that are installed'} with a scripted model …", file=sys.stderr
+            )
+
     with sigterm_as_ctrl_c():
-        probed = asyncio.run(probe(root, agent))
+        probed = asyncio.run(probe(root, agent, begin=begin))
     holds = any(each.features for each in probed) and not any(each.broken for each in probed)
     if as_json:
         print_json({"holds": holds, "agents": [_probed_data(each) for each in probed]})
@@ -181,6 +185,8 @@ def _probed_lines(probed: Sequence[ProbedAgent], look: Look) -> Iterator[str]:
     from ralph.domain.text.safe_text import clean_line
     from ralph.interfaces.cli.terminal import marks_of
 
+    from ralph.operations.agent_probe import install_example
+
     marks = marks_of(look)
     tried = [each for each in probed if each.features]
     if tried:
@@ -195,4 +201,4 @@ def _probed_lines(probed: Sequence[ProbedAgent], look: Look) -> Iterator[str]:
         else:
             yield f"{marks.ok} {name}: every feature holds."
     if not probed:
-        yield f"{marks.error} No agent that can be probed is installed; `ralph doctor` says how to install one."
+        yield f"{marks.error} No agent that can be probed is installed. Install one, {install_example()}"
