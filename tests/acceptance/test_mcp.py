@@ -259,7 +259,10 @@ def test_only_a_person_raises_a_limit_that_was_reached(project: Project) -> None
             run = (await agent.ask("start", kind="run", prompt=PROMPT))["run"]
             await agent.until(run, "exhausted")
             assert (await agent.ask("show", run=run))["tools"] == []
-            for tool, words in (("logs", f"run {run} has reached its limit"), ("show", "limit reached, iter")):
+            for tool, words in (
+                ("logs", f"run {run} has reached its limit"),
+                ("show", "limit reached, iter"),
+            ):
                 assert words in text_of(await agent.client.call_tool(tool, {"run": run}))
             refusal = await agent.refusal("resume", run=run)
             assert "only a person may raise" in refusal

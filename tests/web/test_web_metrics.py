@@ -65,14 +65,25 @@ def test_counters_are_the_same_after_a_restart_and_do_not_fall_when_runs_are_rem
     assert not [name for name in after if name.startswith("ralph_runs{")]
 
 
+def said(site: Site) -> str:
+    """The two lines on stderr that come before the address."""
+    assert site.process.stderr is not None
+    return "".join(site.process.stderr.readline() for _ in range(2))
+
+
 def test_who_may_read_the_metrics(root: Path, live: LiveRun, tmp_path: Path) -> None:
     token = tmp_path / "token"
     with served(root, "--metrics-token", str(token)) as site:
         assert token.stat().st_mode & 0o077 == 0
+        assert f"/metrics, with the token in {token}, which was created." in said(site)
         own = {"authorization": f"Bearer {token.read_text().strip()}"}
         with site.stranger() as stranger:
-            assert stranger.get("/metrics").status_code == 401
-            assert stranger.get("/metrics", headers={"authorization": "Bearer wrong"}).status_code == 401
+            for wrong in ({}, {"authorization": "Bearer wrong"}):
+                refused = stranger.get("/metrics", headers=wrong)
+                assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+                assert refused.text.startswith(
+                    "Send the header Authorization: Bearer TOKEN; see --metrics-token"
+                )
             assert stranger.get("/metrics", headers=own).status_code == 200
             assert stranger.head("/metrics", headers=own).status_code == 200
             for path in ("/api/state", "/api/runs/r1", "/metrics/"):
@@ -82,6 +93,7 @@ def test_who_may_read_the_metrics(root: Path, live: LiveRun, tmp_path: Path) -> 
             assert asked.status_code == 401
     kept = token.read_text()
     with served(root, "--metrics-token", str(token)) as site, site.stranger(**own) as prometheus:
+        assert f"/metrics, with the token in {token}.\n" in said(site)
         assert prometheus.get("/metrics").status_code == 200, "the token is the same after a restart"
     assert token.read_text() == kept
 

@@ -147,7 +147,11 @@ async def _agents(settings: Settings, asked: Settings, asking: Interviewer) -> t
     findings = (
         *(Finding(Area.AGENTS, name, Health.DOUBTFUL, skipped) for name in unknown),
         *await asyncio.gather(*(examine_one(name, *what) for name, what in examined.items())),
-        *([Finding(Area.AGENTS, ACP, Health.ABSENT, f"none of these is installed: {', '.join(absent)}")] if absent else ()),
+        *(
+            [Finding(Area.AGENTS, ACP, Health.ABSENT, f"none of these is installed: {', '.join(absent)}")]
+            if absent
+            else ()
+        ),
     )
     if not configured and not any(map(_may_work, findings)):
         advice = (

@@ -185,6 +185,8 @@ def read_arguments(kind: type[A], given: Mapping[str, Any] | None) -> A:
     except msgspec.ValidationError as error:
         said = clean_line(str(error))
         known = schema_of(kind)["properties"]
-        choices = next((of["enum"] for name, of in known.items() if f"`$.{name}`" in said and "enum" in of), ())
+        choices = next(
+            (of["enum"] for name, of in known.items() if f"`$.{name}`" in said and "enum" in of), ()
+        )
         hint = f"choose one of: {', '.join(choices)}" if choices else f"its arguments are: {', '.join(known)}"
         raise UsageError(said, hint=hint) from None

@@ -32,7 +32,7 @@ HEADERS = {
 }
 METRICS = "/metrics"
 NO_TOKEN = "This page needs the address that `ralph web` printed, with its token."  # noqa: S105 (says so)
-
+NO_HEADER = "Send the header Authorization: Bearer TOKEN; see --metrics-token in `ralph web --help`.\n"
 ANOTHER_START = "The token is wrong: `ralph web` makes a new one each time it starts. Open the address that it printed last."
 
 
@@ -106,7 +106,7 @@ class Guard:
             await _say(send, 401, ANOTHER_START)
             return
         if path not in self._public and not self._has_bearer(headers, path):
-            await _answer(send, 401, NO_TOKEN)
+            await (_ask_for_header(send) if path == METRICS else _answer(send, 401, NO_TOKEN))
             return
         await self._app(scope, receive, _with_headers(send))
 
@@ -164,6 +164,12 @@ async def _say(send: Send, status: int, words: str) -> None:
 async def _answer(send: Send, status: int, words: str) -> None:
     """To the page."""
     await _send(send, status, json.dumps({"error": words}).encode(), {"content-type": "application/json"})
+
+
+async def _ask_for_header(send: Send) -> None:
+    """To whoever reads the metrics, which is no page."""
+    headers = {"content-type": "text/plain; charset=utf-8", "www-authenticate": "Bearer"}
+    await _send(send, 401, NO_HEADER.encode(), headers)
 
 
 async def _send(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:

@@ -184,7 +184,6 @@ def _probed_data(probed: ProbedAgent) -> dict[str, object]:
 def _probed_lines(probed: Sequence[ProbedAgent], look: Look) -> Iterator[str]:
     from ralph.domain.text.safe_text import clean_line
     from ralph.interfaces.cli.terminal import marks_of
-
     from ralph.operations.agent_probe import install_example
 
     marks = marks_of(look)

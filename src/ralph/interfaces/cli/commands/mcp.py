@@ -24,7 +24,7 @@ Examples:
 
 
 @click.command("mcp", help=HELP)
-@click.option("--read-only", is_flag=True, help="Offer only the tools that look.")
+@click.option("--read-only", is_flag=True, help="Offer only tools that read.")
 @project_dir_option
 def command(read_only: bool, project_dir: Path | None) -> None:
     with requires_extra("`ralph mcp`", "mcp"):

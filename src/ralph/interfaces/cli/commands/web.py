@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from pathlib import Path
 
 import click
 
+from ralph.domain.text.safe_text import clean_line
 from ralph.interfaces.cli.fleet_option import chosen_fleet, fleet_option
 from ralph.interfaces.cli.options import PATH, project_dir_option, requires_extra
 from ralph.interfaces.cli.several_projects import chosen_projects, several_options
@@ -56,7 +58,7 @@ Examples:
     "--metrics-token",
     metavar="FILE",
     type=PATH,
-    help="Let whoever has the token in FILE read /metrics and nothing else: for Prometheus. FILE is made if it is not there.",
+    help="Let whoever has the token in FILE read /metrics and nothing else: for Prometheus. FILE is created if it is missing.",
 )
 @several_options
 @fleet_option
@@ -79,6 +81,9 @@ def command(
     import gc
 
     gc.enable()
+    counting = ""
+    if metrics_token is not None:
+        counting = f"{metrics_token}{'' if os.access(metrics_token, os.F_OK) else ', which was created'}"
     options = ServerOptions(
         host=host,
         port=port,
@@ -91,13 +96,16 @@ def command(
     serve(
         chosen_projects(project_dir, roots, every=every),
         options,
-        announce=partial(_announce, read_only=read_only),
+        announce=partial(_announce, read_only=read_only, counting=counting),
         fleet=chosen_fleet(wanted=fleet),
     )
 
 
-def _announce(address: str, *, read_only: bool) -> None:
-    """The address alone on stdout, for scripts."""
+def _announce(address: str, *, read_only: bool, counting: str) -> None:
+    """The address alone on stdout, for scripts. ``counting``: where the token for the metrics is; empty: there is none."""
     may = "watch your runs" if read_only else "watch and control your runs"
     print(f"Anyone with this link can {may}. Press Ctrl-C to stop.", file=sys.stderr)
+    if counting:
+        metrics = f"{address.partition('?')[0]}metrics"
+        print(f"For Prometheus: {metrics}, with the token in {clean_line(counting)}.", file=sys.stderr)
     print(address, flush=True)
