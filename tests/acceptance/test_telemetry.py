@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -171,8 +172,9 @@ def test_texts_are_sent_only_if_the_user_wants_it(project: Project, content: boo
 @pytest.mark.parametrize(
     ("status", "hangs", "said"),
     [
-        (500, False, "telemetry could not be sent: Failed to export spans batch code: 500"),
-        (200, True, "telemetry could not be sent: the receiver did not answer within 3"),
+        (500, False, "the receiver answers with status 500"),
+        # On a slow machine the run outlasts the first request.
+        (200, True, r"the receiver did not answer within 3\.\d s|nothing took it in time"),
     ],
 )
 def test_a_receiver_that_fails_is_one_warning(project: Project, status: int, hangs: bool, said: str) -> None:
@@ -181,7 +183,10 @@ def test_a_receiver_that_fails_is_one_warning(project: Project, status: int, han
         began = time.monotonic()
         ran = project.ralph("run", "-p", PROMPT, check=0, OTEL_EXPORTER_OTLP_ENDPOINT=receiver.address)
         took = time.monotonic() - began
-    assert_one_warning(ran.stderr, said)
+    where = re.escape(receiver.address)
+    assert_one_warning(
+        ran.stderr, f"telemetry could not be sent to {where}: ({said}); the run is not affected"
+    )
     assert took < 60
 
 
@@ -209,7 +214,7 @@ def test_a_receiver_without_metrics_is_none_to_complain_about(project: Project) 
 
 def assert_one_warning(stderr: str, said: str) -> None:
     assert stderr.count("could not be sent") == 1, stderr
-    assert said in stderr
+    assert re.search(said, stderr), stderr
     assert "Traceback" not in stderr
     assert "Transient error" not in stderr
     assert "Completed" in stderr

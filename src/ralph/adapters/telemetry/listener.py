@@ -67,7 +67,7 @@ class Telemetry:
         began = clock()
         while not done.is_set():
             if clock() - began > (HURRIED_SECONDS if control.stopping_now else FLUSH_SECONDS):
-                self._sender.warn("telemetry", f"the receiver did not answer within {clock() - began:.1f} s")
+                self._sender.warn(f"the receiver did not answer within {clock() - began:.1f} s")
                 return
             await asyncio.sleep(0.01)
 

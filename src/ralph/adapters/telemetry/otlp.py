@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+from urllib.parse import urlsplit
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -120,12 +122,13 @@ class Sender:
             thread.join()
         logging.getLogger("opentelemetry").removeHandler(self._log)
 
-    def warn(self, what: str, why: str) -> None:
+    def warn(self, why: str, address: str = "") -> None:
         with self._lock:
             if self._has_complained:
                 return
             self._has_complained = True
-        self._complain(f"{what} could not be sent: {clean_line(why)}; the run is not affected")
+        where = _host(address or self._destination.traces or self._destination.metrics)
+        self._complain(f"telemetry could not be sent to {where}: {why}; the run is not affected")
 
     # --- the SDK ---
 
@@ -136,7 +139,7 @@ class Sender:
             def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
                 result = super().export(spans)
                 if result is not SpanExportResult.SUCCESS:
-                    sender.warn("telemetry", sender._log.last or "the receiver did not take it")
+                    sender.warn(_reason(sender._log.last), address)
                 return result
 
         exporter = Exporter(endpoint=address, timeout=_timeout("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"))
@@ -151,9 +154,9 @@ class Sender:
                 self, metrics_data: MetricsData, timeout_millis: float | None = 10_000, **more: Any
             ) -> MetricExportResult:
                 result = super().export(metrics_data, timeout_millis or 10_000, **more)
-                why = sender._log.last or "the receiver did not take it"
-                if result is not MetricExportResult.SUCCESS and not any(code in why for code in NOT_TAKEN):
-                    sender.warn("metrics", why)
+                said = sender._log.last
+                if result is not MetricExportResult.SUCCESS and not any(code in said for code in NOT_TAKEN):
+                    sender.warn(_reason(said), address)
                 return result
 
         exporter = Exporter(endpoint=address, timeout=_timeout("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"))
@@ -213,6 +216,19 @@ class _Overheard(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.last = record.getMessage()
+
+
+def _reason(said: str) -> str:
+    """Why, by what the SDK said in its log: its sentences are for those who write exporters."""
+    if status := re.search(r"code: (\d{3})\b", said):
+        return f"the receiver answers with status {status[1]}"
+    return "nothing took it in time" if "timeout" in said else "the receiver did not take it"
+
+
+def _host(address: str) -> str:
+    """Without the path, and without what may be secret: a user's name, a query."""
+    parts = urlsplit(address)
+    return clean_line(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
 
 
 def _resource(instance: str) -> Resource:
