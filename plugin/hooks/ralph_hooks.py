@@ -2370,6 +2370,7 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
         "merge.verifySignatures": "false",
         **{f"gpg.{kind}program": "false" for kind in ("", "openpgp.", "ssh.", "x509.")},
         "core.alternateRefsCommand": "true",
+        "advice.graftFileDeprecated": "false",  # what is said of the empty one that ENVIRONMENT names
         "gc.auto": "0",  # it may run a hook of its own
         "maintenance.auto": "false",
         "safe.bareRepository": "explicit",  # a folder of the work may look like one
@@ -2383,6 +2384,7 @@ monitors, signing or diff programs. Standard library only: the hooks use this to
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",  # the agent's own git may be running
         "GIT_NO_REPLACE_OBJECTS": "1",  # a commit stays what it was
+        "GIT_GRAFT_FILE": "/dev/null",  # and so do its parents
         "LC_ALL": "C",
     }
     _OPTIONS = ("git", *(part for key, value in _CONFIGURATION.items() for part in ("-c", f"{key}={value}")))

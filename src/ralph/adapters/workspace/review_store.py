@@ -138,13 +138,18 @@ class ReviewStore:
         beneath.remove(self._folder / f"{INDEX}.lock", self._folder)
         await git.must("read-tree", commit)
         if obeyed := await withheld(self.git, commit, base):
-            await git.must(
-                *("restore", "--staged", f"--source={base}", "--pathspec-from-file=-", "--pathspec-file-nul"),
-                stdin=self._list(f":(literal){path}" for path in obeyed),
-            )
+            await self._take_back(git, obeyed, base)
         await git.must("checkout-index", "--all", "--force", "--quiet", "--index")
         for name, copy in ((INDEX, "index"), (DIFF, DIFF)):
             trees.copy(self._folder / name, own / copy, self._folder, place)
+
+    async def _take_back(self, git: Git, paths: Sequence[str], base: str) -> None:
+        """Into the index as they are in the base. First out of it: what was a file may have become a folder."""
+        await git.must("update-index", "-z", "--force-remove", "--stdin", stdin=self._list(paths))
+        listed = (await git.must("ls-tree", "-r", "-z", "--full-tree", base, most=MOST_LIST)).names
+        wanted = frozenset(paths)
+        entries = (entry for entry in listed if entry.partition("\t")[2] in wanted)
+        await git.must("update-index", "-z", "--index-info", stdin=self._list(entries))
 
     def _list(self, names: Iterable[str]) -> Path:
         file = self._folder / "paths"

@@ -24,6 +24,7 @@ _CONFIGURATION: Mapping[str, str] = {
     "merge.verifySignatures": "false",
     **{f"gpg.{kind}program": "false" for kind in ("", "openpgp.", "ssh.", "x509.")},
     "core.alternateRefsCommand": "true",
+    "advice.graftFileDeprecated": "false",  # what is said of the empty one that ENVIRONMENT names
     "gc.auto": "0",  # it may run a hook of its own
     "maintenance.auto": "false",
     "safe.bareRepository": "explicit",  # a folder of the work may look like one
