@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+from ralph.domain.loop.claims import MAX_TAG_CHARS, find_tags
+from ralph.domain.review.answer import LONGEST_TITLE, MOST_FINDINGS, read_answer
 from ralph.domain.review.document import document_of
 from ralph.domain.review.finding import Finding, Place, Review, Severity
 from tests.security.test_sandboxed_run import needs_bwrap
@@ -66,3 +68,16 @@ def test_the_tables_name_what_is_printed() -> None:
     assert named == {*printed, *printed["findings"][0]}
     for word in (*Severity, *Place):
         assert f"`{word}`" in text
+
+
+def test_the_answer_of_the_page_is_one_that_is_read() -> None:
+    (block,) = (text for text in blocks(PAGE, "text") if text.startswith("<review-"))
+    (tag,) = re.findall(r"\A<(review-[0-9a-f]{8})>$", block, re.MULTILINE)
+
+    (said,) = find_tags(block, tag)
+    answer = read_answer([said.content])
+
+    assert answer.problems == ()
+    assert answer.findings[0].where == "src/shop.py:3-4"
+    for most in (MOST_FINDINGS, LONGEST_TITLE, f"{MAX_TAG_CHARS:,}"):
+        assert f"at most {most} " in PAGE.read_text()

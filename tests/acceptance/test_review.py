@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -51,14 +52,16 @@ def test_findings_are_printed_and_nothing_else_is_on_stdout(shop: ReviewProject)
 
     ran = shop.review(check=1)
 
-    assert ran.stdout.splitlines()[:4] == [
-        "shop.py",
-        "  high  line 3-4 The first price is left out",
+    assert ran.stdout.splitlines()[:3] == [
+        "shop.py:3-4: high: The first price is left out",
         "    prices[1:] begins with the second one.",
         "    Suggestion: Iterate over prices.",
     ]
     assert "1 finding: 1 high. Reviewed: feature (" in ran.stdout
     assert "compared with main" in ran.stdout
+    said = " ".join(ran.stderr.split())
+    commit = shop.git("rev-parse", "HEAD")[:12]
+    assert f"Reviewing feature ({commit}) against main, in a throw-away checkout" in said
     assert shop.state() == before
     prompt = shop.review_prompts()[0]
     for said in (
@@ -91,6 +94,8 @@ def test_json_and_sarif_name_the_place_in_the_commit(shop: ReviewProject) -> Non
     (run,) = json.loads(again.stdout)["runs"]
     places = [one["locations"][0]["physicalLocation"] for one in run["results"]]
     assert [place.get("region") for place in places] == [{"startLine": 3, "endLine": 4}, None]
+    assert "Suggestion: Iterate over prices." in run["results"][0]["message"]["text"]
+    assert "shop.py:400: place not found" in run["results"][1]["message"]["text"]
     (told,) = run["invocations"][0]["toolExecutionNotifications"]
     assert "no.py:3-4: place not found" in told["message"]["text"]
     text = shop.ralph("review", "--run", "last", check=1).stdout
@@ -110,7 +115,9 @@ def test_no_findings_is_an_answer(shop: ReviewProject) -> None:
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (says("All good, nothing found."), "the block with the findings was missing"),
+        (says("All good, nothing found."), "the block with the findings is missing"),
+        (says(f"<TAG>{' ' * 21_000}</TAG>"), "the block with the findings is longer than 20,000 characters"),
+        (says('<TAG>{"findings": []}'), "the block with the findings has no end"),
         (says("<TAG>no findings</TAG>"), "is not JSON"),
         (says('<TAG>{"findings": "none"}</TAG>'), "findings: expected a list, found 'none'"),
         (says("<TAG></TAG>"), "is not JSON"),
@@ -139,6 +146,7 @@ def test_no_valid_answer_is_never_no_findings(shop: ReviewProject) -> None:
     ran = shop.review("-m", "2", check=4)
 
     assert ran.stdout == ""
+    assert "no review: the reviewer never answered in the required form" in " ".join(ran.stderr.split())
     assert len(shop.review_prompts()) == 2
     shop.ralph("review", "--run", "last", check=2)
     shop.reviewer(answer(FINDING))
@@ -315,8 +323,8 @@ def test_an_empty_change_needs_no_session(shop: ReviewProject) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nowhere",), "nowhere is no commit, branch or tag here"),
-        (("--base", "nowhere"), "nowhere is no commit, branch or tag here"),
+        (("nowhere",), "nowhere is not a commit, branch or tag here"),
+        (("--base", "nowhere"), "nowhere is not a commit, branch or tag here"),
         (("main..feature", "--base", "main"), "names its own beginning"),
         (("--upload-pack=x",), "No such option"),
         (("#12",), "there is no git remote origin to fetch from"),
@@ -331,7 +339,29 @@ def test_bad_input_says_what_to_do(shop: ReviewProject, arguments: tuple[str, ..
 
     assert said in ran.stderr
     assert ran.stdout == ""
-    assert shop.review_prompts() == []
+    assert not (shop.root / ".ralph/runs").exists()  # nor is there a failed run on record
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anybody_is_paid(shop: ReviewProject) -> None:
+    shop.reviewer(answer(FINDING))
+
+    ran = shop.review("-o", "nowhere/found.sarif", check=4)
+
+    assert "there is no folder" in ran.stderr
+    assert not (shop.root / ".ralph/runs").exists()
+
+
+def test_a_file_that_can_no_longer_be_written_costs_no_findings(shop: ReviewProject) -> None:
+    (shop.root.parent / "out").mkdir()
+    shop.reviewer(answer(FINDING, run=[f"rmdir {shop.root.parent}/out"]))
+
+    ran = shop.review("-o", "../out/found.sarif", check=4)
+
+    assert "1 finding: 1 high" in ran.stdout
+    again = re.search(r"`ralph (review --run \S+ -o) FILE`", " ".join(ran.stderr.split()))
+    assert again is not None
+    shop.ralph(*again[1].split(), "found.sarif", check=1)
+    assert json.loads((shop.root / "found.sarif").read_text())["version"] == "2.1.0"
 
 
 def test_histories_that_share_nothing(shop: ReviewProject) -> None:
@@ -398,10 +428,18 @@ def test_the_record_shows_it(shop: ReviewProject) -> None:
     shop.reviewer(answer(FINDING))
     shop.review(check=1)
 
-    assert "review" in shop.ralph("runs", check=0).stdout
-    shown = shop.ralph("show", "last", check=0).stdout
-    assert "1 finding: 1 high" in shown
-    assert "review" in shop.ralph("report", "--format", "md", check=0).stdout
+    assert [*shop.rows("SELECT reason FROM runs")] == [("1 finding: 1 high",)]
+    assert "1 finding: 1 high" in " ".join(shop.ralph("runs", check=0).stdout.split())
+    assert "1 finding: 1 high" in shop.ralph("show", "last", check=0).stdout
+    for form, place in (("md", "`shop.py:3-4`: The first"), ("html", "<code>shop.py:3-4</code>: The first")):
+        report = shop.ralph("report", "--format", form, check=0).stdout
+        assert "1 finding: 1 high" in report
+        assert place in report
+        assert "Suggestion: Iterate over prices" in report
+    (kept,) = json.loads(shop.ralph("report", "--format", "json", check=0).stdout)["review"]["findings"]
+    assert kept["file"] == "shop.py"
+    (next((shop.root / ".ralph/runs").glob("*/review.json"))).write_text("{")
+    assert "1 finding: 1 high" in shop.ralph("report", "--format", "md", check=0).stdout
 
 
 def test_ctrl_c_and_resume(shop: ReviewProject) -> None:

@@ -114,16 +114,10 @@ async def find_way(kit: Kit, git: Git, *, pushes: bool = True) -> Way:
     """Nothing is asked of the forge yet. Raises UsageError if there is no remote. ``pushes``: or only looks."""
     from ralph.adapters.forges.choice import find_forge
     from ralph.adapters.forges.git_login import login_for
-    from ralph.adapters.workspace.delivered_branch import remote_address
     from ralph.adapters.workspace.push_target import require_pushable
 
     settings, own = kit.launch.settings.pull_request, kit.runners.own
-    address = await remote_address(git, settings.remote)
-    if not address:
-        message = f"there is no git remote {settings.remote} to {'push to' if pushes else 'fetch from'}"
-        raise UsageError(
-            message, hint=f"`git remote add {settings.remote} ADDRESS`, or name another in pullRequest.remote"
-        )
+    address = await require_remote(git, settings.remote, pushes=pushes)
     if pushes:
         require_pushable(address, settings.remote, workspace=kit.workspace, state=kit.launch.state_folder)
     runner = reaching(kit)
@@ -137,6 +131,18 @@ async def find_way(kit: Kit, git: Git, *, pushes: bool = True) -> Way:
     )
     login = login_for(address, settings.repository, environ=kit.runners.environment, find=own.find)
     return Way(forge, address, runner, login)
+
+
+async def require_remote(git: Git, remote: str, *, pushes: bool) -> str:
+    """Its address. Raises UsageError if there is no such remote."""
+    from ralph.adapters.workspace.delivered_branch import remote_address
+
+    address = await remote_address(git, remote)
+    if not address:
+        message = f"there is no git remote {remote} to {'push to' if pushes else 'fetch from'}"
+        hint = f"`git remote add {remote} ADDRESS`, or name another in pullRequest.remote"
+        raise UsageError(message, hint=hint)
+    return address
 
 
 async def open_port(kit: Kit, *, base: str = "") -> Port:

@@ -15,6 +15,7 @@ from ralph.errors import GitFailed, StoreError, UsageError
 if TYPE_CHECKING:
     from ralph.adapters.git import Git
     from ralph.adapters.workspace.review_store import ReviewStore
+    from ralph.config.delivery_settings import PullRequestSettings
     from ralph.wiring.kit import Kit
 
 PINNED = "review_target.json"
@@ -46,12 +47,27 @@ async def find_target(kit: Kit, git: Git, store: ReviewStore, what: str, base: s
             raise GitFailed(message, hint="start again with `ralph review`")
         return known
     named = parse_pull(what)
-    if named is not None and not await git.commit_of(f"refs/heads/{what}"):
+    if named is not None and await _is_pull(git, what):
         target = await _find_pull(kit, git, store, named, base)
     else:
-        target = await _find_local(kit, git, what, base)
+        target = await _find_local(kit.launch.settings.pull_request, git, what, base)
     write_atomic(kit.record.folder / PINNED, json.dumps(asdict(target)))
     return target
+
+
+async def require_target(settings: PullRequestSettings, git: Git, what: str, base: str) -> None:
+    """What git can tell is wrong before there is a run. Raises UsageError. Nothing is asked of a forge."""
+    if await _is_pull(git, what):
+        from ralph.wiring.delivery import require_remote
+
+        await require_remote(git, settings.remote, pushes=False)
+    else:
+        await _find_local(settings, git, what, base)
+
+
+async def _is_pull(git: Git, what: str) -> bool:
+    """A branch may be called like a pull request."""
+    return parse_pull(what) is not None and not await git.commit_of(f"refs/heads/{what}")
 
 
 def _recall(kit: Kit) -> Target | None:
@@ -65,7 +81,7 @@ def _recall(kit: Kit) -> Target | None:
         raise StoreError(message, hint="start again with `ralph review`") from None
 
 
-async def _find_local(kit: Kit, git: Git, what: str, base: str) -> Target:
+async def _find_local(settings: PullRequestSettings, git: Git, what: str, base: str) -> Target:
     first, dots, last = what.partition("...") if "..." in what else what.partition("..")
     if dots and base:
         message = f"{what} names its own beginning, and --base another"
@@ -73,13 +89,13 @@ async def _find_local(kit: Kit, git: Git, what: str, base: str) -> Target:
     tip = (last or "HEAD") if dots else what or "HEAD"
     commit = await git.commit_of(tip)
     if not commit:
-        message = f"{tip} is no commit, branch or tag here" if what else "there is no commit here yet"
+        message = f"{tip} is not a commit, branch or tag here" if what else "there is no commit here yet"
         hint = "name one, a range such as main..feature, or a pull request such as #12"
         raise UsageError(message, hint=hint if what else "commit your work first")
-    base_name = (first or "HEAD") if dots else base or await _usual_base(kit, git)
+    base_name = (first or "HEAD") if dots else base or await _usual_base(settings, git)
     found = await git.commit_of(base_name)
     if not found:
-        message = f"{base_name} is no commit, branch or tag here"
+        message = f"{base_name} is not a commit, branch or tag here"
         raise UsageError(message, hint="name another with --base, or fetch it first")
     return Target(
         what=clean_line(what or await git.branch() or "HEAD"),
@@ -97,17 +113,16 @@ async def _merge_base(git: Git, base: str, commit: str, base_name: str) -> str:
     return ran.text
 
 
-async def _usual_base(kit: Kit, git: Git) -> str:
+async def _usual_base(settings: PullRequestSettings, git: Git) -> str:
     """The branch that changes are made for: of the settings, of the remote, or the one that is usually it."""
-    async for name in _candidates(kit, git):
+    async for name in _candidates(settings, git):
         if name and await git.commit_of(f"refs/{name}"):
             return name.removeprefix("heads/").removeprefix("remotes/")
     message = "it is not known which branch to compare with"
     raise UsageError(message, hint="name it with --base, or in pullRequest.base")
 
 
-async def _candidates(kit: Kit, git: Git) -> AsyncIterator[str]:
-    settings = kit.launch.settings.pull_request
+async def _candidates(settings: PullRequestSettings, git: Git) -> AsyncIterator[str]:
     for name in filter(None, (settings.base,)):
         yield f"remotes/{settings.remote}/{name}"
         yield f"heads/{name}"

@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ralph.domain.loop.claims import MAX_TAG_CHARS
 from ralph.domain.review.finding import Finding, Severity
 from ralph.domain.text.reader import Problem, Reader, closest, kind_of
 from ralph.domain.text.strict_json import BadJson, parse_json
 
 MOST_FINDINGS = 100
 LONGEST_TITLE = 200
+MISSING = "the block with the findings is missing"
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
 
 
@@ -24,10 +26,13 @@ class Answer:
     problems: tuple[Problem, ...] = ()
 
 
-def read_answer(contents: Sequence[str], *, checkout: str = "") -> Answer:
-    """``contents`` are those of the blocks it answered in; the last one counts. ``checkout``: where it saw the files."""
+def read_answer(contents: Sequence[str], *, checkout: str = "", without: str = MISSING) -> Answer:
+    """``contents`` are those of the blocks it answered in; the last one counts. ``checkout``: where it saw the files.
+
+    ``without``: why there is no block, if there is none.
+    """
     if not contents:
-        return _nothing("the block with the findings was missing, or too long")
+        return _nothing(without)
     try:
         read = parse_json(_unfenced(contents[-1]))
     except BadJson as error:
@@ -52,6 +57,16 @@ def read_answer(contents: Sequence[str], *, checkout: str = "") -> Answer:
     if problems:
         return Answer(problems=tuple(problems))
     return Answer(tuple(one for one in findings if one is not None))
+
+
+def why_no_block(text: str, tag: str) -> str:
+    """``text``: all that the reviewer said, in which no block was found."""
+    said, begin, end = text.lower(), f"<{tag}>", f"</{tag}>"
+    if len(said.rpartition(end)[0].rpartition(begin)[2]) > MAX_TAG_CHARS:
+        return f"the block with the findings is longer than {MAX_TAG_CHARS:,} characters"
+    if begin not in said:
+        return MISSING
+    return f"the block with the findings has no end: write {end} in the message that it begins in"
 
 
 def _finding(entry: object, index: int, problems: list[Problem], checkout: str) -> Finding | None:

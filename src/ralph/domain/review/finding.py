@@ -53,6 +53,13 @@ class Finding:
     fingerprint: str = ""
 
     @property
+    def doubt(self) -> str:
+        """What ralph could not find of its place, for people; empty: nothing is missing."""
+        if self.place is Place.NOT_FOUND:
+            return "place not found: the commit has no such file"
+        return "place not found: the file has no such line" if self.place is Place.FILE and self.line else ""
+
+    @property
     def where(self) -> str:
         """For people: ``src/a.py:3-5``; empty if it has no place."""
         if not self.line:

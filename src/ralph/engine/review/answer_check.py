@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
-from ralph.domain.review.answer import read_answer
+from ralph.domain.review.answer import read_answer, why_no_block
 from ralph.domain.review.finding import Finding, count_words, identify, locate
 from ralph.domain.text.reader import Problem
 from ralph.engine.ports import Judging, When
@@ -36,7 +36,7 @@ class AnswerCheck:
         if not report.is_orderly:
             return _no_answer([Problem((), "the session did not end well, so its answer does not count")])
         said = [one.content for one in report.tags if one.name == self._tag]
-        answer = read_answer(said, checkout=self._top)
+        answer = read_answer(said, checkout=self._top, without=why_no_block(report.text, self._tag))
         if answer.problems:
             return _no_answer(answer.problems)
         pairs = []

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.proof.policy import UNCHECKED
+from ralph.domain.review.finding import Finding, Review
 from ralph.domain.text.figures import plural
 from ralph.domain.views.changes import Changes, combine_changes
 from ralph.domain.views.iterations import Figures, IterationView, Note, figures_of
 from ralph.domain.views.pull_request import PullRequestView
 from ralph.domain.views.runs import RunLabel, RunState, RunView, is_newest
 from ralph.errors import UsageError
+from ralph.operations.reviews import find_review
 from ralph.operations.watch import Feed, changes_in, prompt_of
 
 ITERATIONS_SHOWN = 500
@@ -53,6 +55,11 @@ class ReportContent:
     is_newest: bool = False  # no later run here
     changes: Changes = Changes()
     own_pulls: tuple[PullRequestView, ...] = ()  # a `ralph work` has one for each task
+    review: Review | None = None  # what a `ralph review` answered
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.review.findings if self.review is not None else ()
 
     @property
     def pull_requests(self) -> tuple[tuple[str, PullRequestView], ...]:
@@ -147,6 +154,7 @@ def read_content(feed: Feed, run_id: str) -> ReportContent:
         written_at=time.time(),
         is_newest=is_newest(run, feed.runs(limit=RUNS_LOOKED_AT)),
         own_pulls=tuple(timeline.pull_requests.values()),
+        review=find_review(feed.state_folder, run_id),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ralph.domain.review.document import document_of
 from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.pull_request import PullRequestView
 from ralph.interfaces.report.content import ReportContent, read_content, with_changes
@@ -79,6 +80,7 @@ def json_report(content: ReportContent) -> str:
             for part in content.parts
         ],
         "pull_requests": [_pull_request(pull) for pull in content.own_pulls],
+        "review": None if content.review is None else document_of(content.review),
         "checks_at_start": [msgspec.to_builtins(check) for check in content.at_start],
         "iterations": [_iteration(each) for each in content.iterations],
         "left_out": content.left_out,

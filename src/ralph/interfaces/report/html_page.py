@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.proof.layer_names import LAYER_NAMES, check_words
+from ralph.domain.review.finding import Finding
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.changes import Changes
@@ -49,6 +50,7 @@ def html_report(content: ReportContent) -> str:
         _verdict(content),
         _facts(content),
         _concerns(content),
+        _findings(content),
         _pull_requests(content),
         _parts(content),
         _asked(content),
@@ -90,7 +92,7 @@ def moment(at: float | None) -> str:
 
 def _verdict(content: ReportContent) -> str:
     run = content.run
-    has_concerns = run.state is RunState.COMPLETED and content.concerns
+    has_concerns = run.state is RunState.COMPLETED and (content.concerns or content.findings)
     kind = "odd" if has_concerns else _STATE_CLASS.get(run.state, "odd")
     reason = f": {line(run.reason)}" if run.reason else ""
     caveat = f'<p class="odd">{line(said)}</p>' if (said := caveat_of(run)) else ""
@@ -127,6 +129,20 @@ def _concerns(content: ReportContent) -> str:
         return ""
     items = "".join(f"<li>{line(concern)}</li>" for concern in content.concerns)
     return f'<h2 class="odd">Concerns</h2><ul>{items}</ul>'
+
+
+def _findings(content: ReportContent) -> str:
+    if not content.findings:
+        return ""
+    return f'<h2 class="odd">Findings</h2><ul>{"".join(map(_finding, content.findings))}</ul>'
+
+
+def _finding(one: Finding) -> str:
+    where = f"<code>{line(one.where)}</code>: " if one.where else ""
+    doubt = f'<p class="odd">{line(one.doubt)}</p>' if one.doubt else ""
+    suggestion = f"Suggestion: {one.suggestion}" if one.suggestion else ""
+    words = "".join(f"<p>{block(text)}</p>" for text in (one.explanation, suggestion) if text)
+    return f"<li><strong>{one.severity}</strong> {where}{line(one.title)}{doubt}{words}</li>"
 
 
 def _pull_requests(content: ReportContent) -> str:

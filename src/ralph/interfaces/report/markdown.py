@@ -6,6 +6,7 @@ import re
 
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.proof.layer_names import check_words
+from ralph.domain.review.finding import Finding
 from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import compact, duration, money, plural
 from ralph.domain.text.safe_text import clean, clean_line
@@ -48,6 +49,7 @@ def markdown_report(content: ReportContent) -> str:
         f"Run {code(run.id)}: {plain(', '.join(facts))}.",
         plain(content.hint),
         _concerns(content),
+        _findings(content),
         _pull_requests(content),
         _parts(content),
         _asked(content),
@@ -82,6 +84,19 @@ def _concerns(content: ReportContent) -> str:
     if not content.concerns:
         return ""
     return "### Concerns\n\n" + "\n".join(f"- {plain(concern)}" for concern in content.concerns)
+
+
+def _findings(content: ReportContent) -> str:
+    if not content.findings:
+        return ""
+    return "### Findings\n\n" + "\n".join(map(_finding, content.findings))
+
+
+def _finding(one: Finding) -> str:
+    where = f"{code(one.where)}: " if one.where else ""
+    suggestion = f"Suggestion: {one.suggestion}" if one.suggestion else ""
+    more = (f"\n  {plain(text)}" for text in (one.doubt, one.explanation, suggestion) if text)
+    return f"- **{one.severity}** {where}{plain(one.title)}" + "\\".join(("", *more))
 
 
 def _pull_requests(content: ReportContent) -> str:

@@ -73,16 +73,17 @@ def _result(one: Finding) -> dict[str, Any]:
 
 
 def _notification(one: Finding) -> dict[str, Any]:
-    where = f" ({one.where}: place not found)" if one.file else ""
     return {
         "level": _LEVELS[one.severity],
-        "message": {"text": f"{_message(one)}{where}"},
+        "message": {"text": _message(one)},
         "associatedRule": {"id": _rule_id(one.severity), "index": one.severity.rank},
     }
 
 
 def _message(one: Finding) -> str:
-    return "\n\n".join(filter(None, (one.title, one.explanation, one.suggestion)))
+    suggestion = f"Suggestion: {one.suggestion}" if one.suggestion else ""
+    doubt = f"{one.where}: {one.doubt}" if one.doubt else ""
+    return "\n\n".join(filter(None, (one.title, one.explanation, suggestion, doubt)))
 
 
 def _rule_id(severity: Severity) -> str:

@@ -91,9 +91,12 @@ def prepare_review_run(
     loaded: Loaded, root: Root, what: str = "", *, base: str = "", rounds: int | None = None
 ) -> Launch:
     """`ralph review`: a branch, a commit, a range or a pull request, by default what is checked out."""
+    from ralph.operations.reviews import require_reviewable
     from ralph.wiring.runs.review_run import ROUNDS, prepare_review
 
-    return prepare_review(loaded, root, what, base=base, rounds=rounds or ROUNDS)
+    launch = prepare_review(loaded, root, what, base=base, rounds=rounds or ROUNDS)
+    require_reviewable(launch, what, base)
+    return launch
 
 
 def prepare_plan_run(

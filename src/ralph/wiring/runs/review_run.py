@@ -25,9 +25,9 @@ from ralph.domain.review.question import question
 from ralph.domain.tickets.coverage import Imports
 from ralph.engine.delivery.work import NoWork
 from ralph.engine.ports import Agent
-from ralph.engine.prompts.work import PromptWork
 from ralph.engine.review.answer_check import AnswerCheck
 from ralph.engine.review.reviewer import Reviewer
+from ralph.engine.review.work import ReviewWork
 from ralph.errors import ConfigError, StoreError
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
@@ -95,12 +95,12 @@ class ReviewComposition:
                 yield apart.agent(tags=(tag,))
 
         notes = [
-            f"reviews {target.commit[:12]} compared with {target.base_name}; a checkout of it is the workspace"
+            f"Reviewing {target.what} ({target.commit[:12]}) against {target.base_name}, in a throw-away checkout"
         ]
         if not self.what and not await git.is_clean():
             notes.append("what is not committed is not reviewed")
         yield Composed(
-            work=PromptWork(lambda: asked),
+            work=ReviewWork(asked, rounds=kit.launch.budget().iterations),
             agent=Reviewer(kit.launch.agent, agent_at, commit),
             checks=[AnswerCheck(commit, tag=tag, top=str(store.place), keep=keep)],
             rules=kit.launch.rules(),

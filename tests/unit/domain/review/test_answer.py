@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.review.answer import MOST_FINDINGS, read_answer
+from ralph.domain.review.answer import MOST_FINDINGS, read_answer, why_no_block
 from ralph.domain.review.document import document_of, review_of
 from ralph.domain.review.finding import Finding, Place, Review, Severity, count_words, identify, locate
 
@@ -49,7 +49,7 @@ def test_nothing_found_must_be_said(content: str) -> None:
 @pytest.mark.parametrize(
     ("contents", "wrong"),
     [
-        ([], "was missing"),
+        ([], "is missing"),
         ([""], "it is empty"),
         (["[]"], "expected an object"),
         (["{}"], "findings: expected a list, it is missing"),
@@ -80,6 +80,21 @@ def test_what_is_wrong_is_told(contents: list[str], wrong: str) -> None:
 
     assert answer.findings == ()
     assert wrong in "\n".join(map(str, answer.problems))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("All is well.", "is missing"),
+        ("x" * 30_000, "is missing"),
+        ("<Review-1>{}", "has no end"),
+        (f"<review-1>{'x' * 20_001}</review-1>", "longer than 20,000"),
+        (f"{'x' * 20_001}<review-1>", "has no end"),
+        (f"the beginning was left out {'x' * 20_000}</review-1>", "longer than 20,000"),
+    ],
+)
+def test_why_there_is_no_block(text: str, why: str) -> None:
+    assert why in why_no_block(text, "review-1")
 
 
 def test_a_path_in_the_checkout_is_one_of_the_repository() -> None:

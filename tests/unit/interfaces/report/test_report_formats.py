@@ -18,6 +18,7 @@ from ralph.domain.loop.events import ActionEnded
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.proof.policy import ProofPolicy
+from ralph.domain.review.finding import Finding, Place, Review, Severity
 from ralph.domain.views.changes import Changes, CommitLine, FileChange
 from ralph.domain.views.iterations import IterationView, Note, figures_of
 from ralph.domain.views.runs import RunLabel, RunState, RunView
@@ -81,6 +82,11 @@ ACCEPTED = replace(
 )
 
 
+def _finding(text: str) -> Finding:
+    words = {"title": text, "explanation": text, "suggestion": text, "file": text}
+    return Finding(severity=Severity.HIGH, line=3, end_line=3, place=Place.FILE, **words)
+
+
 def content(*iterations: IterationView, text: str = "Fix the tests.", **changes: object) -> ReportContent:
     values = {
         "run": RUN,
@@ -91,6 +97,7 @@ def content(*iterations: IterationView, text: str = "Fix the tests.", **changes:
         "header": (text,),
         "concerns": (text,),
         "figures": figures_of(iterations),
+        "review": Review(what=text, commit="c", base="b", base_name="main", findings=(_finding(text),)),
         "changes": Changes(
             files=(FileChange("shop.py", 3, 1), FileChange(text, None, None)),
             commits=(CommitLine("abc1234", text),),
@@ -147,6 +154,9 @@ def test_the_page_tells_the_outcome_the_checks_with_receipts_and_the_changes() -
         "abc1234",
         "though it claimed to be done",
         'committed "Mend it"',
+        "high Fix the tests.:3: Fix the tests.",
+        "place not found: the file has no such line",
+        "Suggestion: Fix the tests.",
     ):
         assert found in page.words, found
     assert page.tags.count("svg") == 2

@@ -121,6 +121,10 @@ def command(
             message = "--run prints an earlier review, and WHAT and --base ask for a new one"
             raise UsageError(message, hint="leave out one of them")
         return _print_past(root, past, form, output, fail_on)
+    if output is not None and str(output) != "-":
+        from ralph.operations.output_file import require_writable
+
+        require_writable(output)  # before anybody is paid
     sources = sources_of(root.state)
     flags = [*agent_flags_of(sources, agent), *given_settings()]
     launch = prepare_review_run(
@@ -162,7 +166,7 @@ def conclude(
         return ExitCode.CANNOT_RUN if outcome is Outcomes.EXHAUSTED else exit_code_of(outcome)
     review = read_review(launch.state_folder, run_id)
     if form is not None:
-        _print(review, form, output)
+        _print(review, form, output, run_id)
     return _verdict(review, fail_on)
 
 
@@ -175,7 +179,7 @@ def _print_past(root: Root, reference: str, form: str, output: Path | None, fail
     with require_record(folder) as record:
         run_id = record.find(reference)
     review = read_review(folder, run_id)
-    _print(review, form, output)
+    _print(review, form, output, run_id)
     return _verdict(review, fail_on)
 
 
@@ -195,7 +199,7 @@ def _format(form: str | None, output: Path | None, *, as_json: bool) -> str:
     return form or (_SUFFIXES.get(output.suffix.lower(), "text") if output is not None else "text")
 
 
-def _print(review: Review, form: str, output: Path | None) -> None:
+def _print(review: Review, form: str, output: Path | None, run_id: str) -> None:
     from ralph.interfaces.cli.review_text import review_text
     from ralph.interfaces.cli.terminal import detect_look
 
@@ -204,8 +208,9 @@ def _print(review: Review, form: str, output: Path | None) -> None:
         return
     from ralph.operations.output_file import write_output
 
-    write_output(output, f"{_text(review, form)}\n")
-    print(review_text(review, detect_look(sys.stdout)))
+    print(review_text(review, detect_look(sys.stdout)), flush=True)
+    hint = f"write it elsewhere with `ralph review --run {run_id} -o FILE`"
+    write_output(output, f"{_text(review, form)}\n", hint=hint)
     print(f"wrote {output}", file=sys.stderr)
 
 
