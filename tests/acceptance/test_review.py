@@ -290,6 +290,28 @@ def test_nor_by_a_link_that_it_puts_in_the_place_of_a_folder(shop: ReviewProject
     assert ".github" not in (shop.programs / "listed").read_text().split()
 
 
+def test_nor_by_a_folder_in_the_place_of_a_file(shop: ReviewProject) -> None:
+    rewrite(shop, {"CLAUDE.md": "Be strict.\n"}, {})
+    (shop.root / "CLAUDE.md").unlink()
+    shop.commit({"CLAUDE.md/more.md": "All is fine.\n"}, "Rules")
+    shop.reviewer(answer(run=[f"cp CLAUDE.md {shop.programs}/seen"]))
+
+    shop.review(check=0)
+
+    assert (shop.programs / "seen").read_text() == "Be strict.\n"
+
+
+def test_a_tag_with_the_name_of_the_base_decides_nothing(shop: ReviewProject) -> None:
+    shop.git("tag", "main", "feature")
+    shop.reviewer(answer(FINDING))
+
+    shop.review(check=1)  # of itself it knows which main is meant
+    ran = shop.review("feature", "--base", "main", check=2)
+
+    assert "main may mean refs/tags/main or refs/heads/main" in ran.stderr
+    shop.review("feature", "--base", "refs/heads/main", check=1)
+
+
 def test_nothing_of_the_project_lies_above_the_reviewer(shop: ReviewProject) -> None:
     shop.reviewer(answer(FINDING, run=[f"pwd > {shop.programs}/where"]))
 

@@ -22,6 +22,7 @@ PINNED = "review_target.json"
 MOST_BYTES = 1_000_000
 HERE = "refs/heads/reviewed"
 BASE_HERE = "refs/heads/base"
+_PLACES = ("refs/tags", "refs/heads", "refs/remotes")
 _HISTORY = (
     "fetch more of it: `git fetch --unshallow`, in GitHub Actions `fetch-depth: 0`; or name another --base"
 )
@@ -87,13 +88,16 @@ async def _find_local(settings: PullRequestSettings, git: Git, what: str, base: 
         message = f"{what} names its own beginning, and --base another"
         raise UsageError(message, hint="leave out one of them")
     tip = (last or "HEAD") if dots else what or "HEAD"
-    commit = await git.commit_of(tip)
+    commit = await _commit_named(git, tip)
     if not commit:
         message = f"{tip} is not a commit, branch or tag here" if what else "there is no commit here yet"
         hint = "name one, a range such as main..feature, or a pull request such as #12"
         raise UsageError(message, hint=hint if what else "commit your work first")
-    base_name = (first or "HEAD") if dots else base or await _usual_base(settings, git)
-    found = await git.commit_of(base_name)
+    base_name = (first or "HEAD") if dots else base
+    if base_name:
+        found = await _commit_named(git, base_name)
+    else:
+        base_name, found = await _usual_base(settings, git)
     if not found:
         message = f"{base_name} is not a commit, branch or tag here"
         raise UsageError(message, hint="name another with --base, or fetch it first")
@@ -105,6 +109,16 @@ async def _find_local(settings: PullRequestSettings, git: Git, what: str, base: 
     )
 
 
+async def _commit_named(git: Git, name: str) -> str:
+    """Empty if there is none. Raises UsageError for a name that several refs have: git would choose one silently, and
+    whoever put up a tag like the base's name would decide what is reviewed."""
+    found = {ref: commit for place in _PLACES if (commit := await git.commit_of(ref := f"{place}/{name}"))}
+    if len(set(found.values())) > 1:
+        message = f"{name} may mean {' or '.join(found)}"
+        raise UsageError(message, hint="write the one that you mean whole")
+    return await git.commit_of(name)
+
+
 async def _merge_base(git: Git, base: str, commit: str, base_name: str) -> str:
     ran = await git.run("merge-base", base, commit)
     if not ran.ok:
@@ -113,11 +127,11 @@ async def _merge_base(git: Git, base: str, commit: str, base_name: str) -> str:
     return ran.text
 
 
-async def _usual_base(settings: PullRequestSettings, git: Git) -> str:
-    """The branch that changes are made for: of the settings, of the remote, or the one that is usually it."""
+async def _usual_base(settings: PullRequestSettings, git: Git) -> tuple[str, str]:
+    """The branch that changes are made for, and its commit: of the settings, of the remote, or the one that is usually it."""
     async for name in _candidates(settings, git):
-        if name and await git.commit_of(f"refs/{name}"):
-            return name.removeprefix("heads/").removeprefix("remotes/")
+        if name and (commit := await git.commit_of(f"refs/{name}")):
+            return name.removeprefix("heads/").removeprefix("remotes/"), commit
     message = "it is not known which branch to compare with"
     raise UsageError(message, hint="name it with --base, or in pullRequest.base")
 

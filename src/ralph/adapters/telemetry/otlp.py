@@ -253,19 +253,6 @@ def _host(address: str) -> str:
     return clean_line(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
 
 
-def _reason(said: str) -> str:
-    """Why, by what the SDK said in its log: its sentences are for those who write exporters."""
-    if status := re.search(r"code: (\d{3})\b", said):
-        return f"the receiver answers with status {status[1]}"
-    return "nothing took it in time" if "timeout" in said else "the receiver did not take it"
-
-
-def _host(address: str) -> str:
-    """Without the path, and without what may be secret: a user's name, a query."""
-    parts = urlsplit(address)
-    return clean_line(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
-
-
 def _resource(instance: str) -> Resource:
     """OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say it otherwise."""
     given = Resource.create().attributes
