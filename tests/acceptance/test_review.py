@@ -301,6 +301,17 @@ def test_nor_by_a_folder_in_the_place_of_a_file(shop: ReviewProject) -> None:
     assert (shop.programs / "seen").read_text() == "Be strict.\n"
 
 
+def test_in_github_actions_a_finding_is_no_command(shop: ReviewProject) -> None:
+    shop.reviewer(answer({**FINDING, "explanation": "::error file=x::pwned\n##[error]pwned"}))
+    shop.environment["GITHUB_ACTIONS"] = "true"
+
+    ran = shop.review(check=1)
+
+    assert "::error file=x" not in ran.stdout
+    assert "##[" not in ran.stdout
+    assert "pwned" in ran.stdout
+
+
 def test_a_tag_with_the_name_of_the_base_decides_nothing(shop: ReviewProject) -> None:
     shop.git("tag", "main", "feature")
     shop.reviewer(answer(FINDING))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,18 +201,24 @@ def _format(form: str | None, output: Path | None, *, as_json: bool) -> str:
 
 
 def _print(review: Review, form: str, output: Path | None, run_id: str) -> None:
-    from ralph.interfaces.cli.review_text import review_text
-    from ralph.interfaces.cli.terminal import detect_look
-
     if output is None or str(output) == "-":
-        print(_text(review, form) if form != "text" else review_text(review, detect_look(sys.stdout)))
+        print(_text(review, form) if form != "text" else _shown(review))
         return
     from ralph.operations.output_file import write_output
 
-    print(review_text(review, detect_look(sys.stdout)), flush=True)
+    print(_shown(review), flush=True)
     hint = f"write it elsewhere with `ralph review --run {run_id} -o FILE`"
     write_output(output, f"{_text(review, form)}\n", hint=hint)
     print(f"wrote {output}", file=sys.stderr)
+
+
+def _shown(review: Review) -> str:
+    from ralph.interfaces.cli.console.github import is_github, without_commands
+    from ralph.interfaces.cli.review_text import review_text
+    from ralph.interfaces.cli.terminal import detect_look
+
+    text = review_text(review, detect_look(sys.stdout))
+    return without_commands(text) if is_github(os.environ) else text
 
 
 def _text(review: Review, form: str) -> str:

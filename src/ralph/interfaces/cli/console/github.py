@@ -33,6 +33,11 @@ def is_github(environ: Mapping[str, str]) -> bool:
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
+def without_commands(text: str) -> str:
+    """Words of others for a log of GitHub Actions, after commands were switched on again."""
+    return text.replace("::", ": :").replace("##[", "## [")
+
+
 class GithubActions:
     """A listener to put before the console: a group begins before its content."""
 
