@@ -56,6 +56,7 @@ ALLOWED = {
     "adapters/bus/message_bus.py": "opens in a folder that it opened without a link",
     "adapters/documents/plan_start.py": OWN,
     "adapters/documents/task_file.py": NAMED,
+    "adapters/workspace/left_checkouts.py": "a folder of a random name in the temporary folder, which must not be there",
     "adapters/storage/child_runs.py": "works in a folder that it opened without a link",
     "adapters/storage/database.py": f"{OWN}; and the database, which SQLite opens by its name",
     "adapters/workspace/ignored_files.py": "lists what git lists; what it finds is opened below the top",

@@ -19,7 +19,7 @@ OBEYED = (
 
 MOST_STEPS = 40
 """Links on the way to one file, as systems have it."""
-IMPORT = r"(^|[[:space:]])@[^[:space:]]+"
+IMPORT = "(^|[ \t])@[^ \t\r]+"
 """How a file that is obeyed names another one, as ``git grep`` understands it."""
 
 _NAMES = frozenset(name.lower() for name in OBEYED)
