@@ -9,13 +9,19 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-faces test-delivery test-delivery-again test-fleet fleet-test test-telemetry test-again test-core test-core-again check static faults faults-again faults-peers test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench pictures site dist test-dist fix docs clean
+.PHONY: demo test test-around test-faces test-delivery test-delivery-again test-fleet fleet-test test-telemetry test-again test-core test-core-again check static faults faults-again faults-peers test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
 
+# Whole runs around the loop, each of them a real process: they have a target of their own, or `make test` would take too long.
+AROUND := $(patsubst %,tests/acceptance/test_%.py,acp docs_review drift ledger lessons mcp probe review telemetry)
+
 test: $(VENV)/dev ## run the tests
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/web --ignore=tests/tui --ignore=tests/fleet --ignore=tests/telemetry
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore=,tests/web tests/tui tests/fleet tests/telemetry $(AROUND))
+
+test-around: $(VENV)/dev ## run the tests of reviews, MCP, telemetry, lessons, probes and ACP agents, as users run them; 4 minutes
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(AROUND)
 
 test-faces: $(VENV)/dev ## run the tests of the page and the terminal UI; needs chromium and tmux
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/web tests/tui
