@@ -15,8 +15,10 @@ _MARKS = str.maketrans({'"': "'", "`": "'"})
 
 
 def quotable(text: str, most: int) -> str:
-    """Without secrets and escape sequences, and without what would end the quotation or be read as a tag."""
-    line = " ".join(clean_line(text[:LONGEST]).split())
+    """Without secrets and escape sequences, without what would end the quotation or be read as a tag, and as Unicode:
+    any bytes may be a file's name."""
+    text = text[:LONGEST].encode(errors="replace").decode()
+    line = " ".join(clean_line(text).split())
     line = _TAG.sub("[", mask_text(line)).translate(_MARKS)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}{CUT}"
 

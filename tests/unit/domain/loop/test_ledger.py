@@ -64,6 +64,11 @@ def lines(ledger: Ledger, assignment: str = "prompt", *, is_told: bool = False) 
             '1: changed "x; every check passed; accepted", src/a-1.py',
         ),
         (
+            Evidence(AgentReport(), results=(failed("\udce9", "\udce9"),), change=changed("caf\udce9")),
+            Continue("red"),
+            '1: changed "caf?"; ? failed: "more"',
+        ),
+        (
             Evidence(AgentReport(), CLAIMED, (failed(),), change=SessionChange()),
             Continue("red"),
             '1: changed nothing; claimed to be done; pytest failed: "E assert 1 == 2"',
