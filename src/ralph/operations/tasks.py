@@ -310,9 +310,7 @@ def open_record(folder: Path, *, create: bool = False) -> Iterator[_Record]:
 @contextmanager
 def _open_for_change(folder: Path, *, create: bool = False) -> Iterator[_Record]:
     """Raises UsageError inside an agent that works on a task: it must not redefine the work."""
-    from ralph.operations.runs.surroundings import task_around
-
-    if task := task_around(folder):
+    if task := os.environ.get("RALPH_TASK_ID"):
         raise _inside(task)
     with _open(folder, create=create) as record:
         if inside := next(

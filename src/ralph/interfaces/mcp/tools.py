@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from ralph.domain.loop.asks import Ask
 from ralph.domain.loop.budget import Budget
-from ralph.domain.tasks.task import TaskAsk
+from ralph.domain.tasks.task import Task, TaskAsk
 from ralph.domain.views.runs import RunView
 from ralph.errors import UsageError
 from ralph.interfaces.mcp import arguments as given
@@ -24,6 +24,7 @@ from ralph.operations.runs.ask import Answer as Heard
 from ralph.operations.runs.ask import ask
 from ralph.operations.runs.background import Kind, resume_run, start
 from ralph.operations.runs.read import run_view
+from ralph.operations.runs.surroundings import require_no_task_around, require_outside
 from ralph.operations.tasks import ask_of_task
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch
 
@@ -131,7 +132,12 @@ class ProjectTools:
         run = await self._named(reference)
         # It takes a note when it writes its next prompt, which may be much later.
         seconds = 0.0 if request is Ask.STEER else ANSWER_WITHIN
-        heard = await asyncio.to_thread(ask, self._folder, run.id, request, text=text, wait_seconds=seconds)
+
+        def do() -> Heard:
+            require_outside(self._folder, run.id)
+            return ask(self._folder, run.id, request, text=text, wait_seconds=seconds)
+
+        heard = await asyncio.to_thread(do)
         does = "is cancelled: it had ended to wait" if heard is Heard.CANCELLED else _DONE[request]
         name = Room().line(run.id)
         return make_answer([f"run {name} {does}"], {"run": name, "answer": heard.value})
@@ -151,7 +157,11 @@ class ProjectTools:
         return await self._ask_of_task(wanted.id, TaskAsk.RETRY)
 
     async def _ask_of_task(self, task_id: str, request: TaskAsk) -> Answer:
-        task = await asyncio.to_thread(ask_of_task, self._folder, task_id, request)
+        def do() -> Task:
+            require_no_task_around(self._folder)
+            return ask_of_task(self._folder, task_id, request)
+
+        task = await asyncio.to_thread(do)
         name = Room().line(task.id)
         return make_answer([f"task {name} is {task.status}"], {"id": name, "status": task.status.value})
 

@@ -14,7 +14,6 @@ from ralph.domain.text.safe_text import is_text
 from ralph.domain.views.runs import RunState, RunView
 from ralph.errors import UsageError
 from ralph.operations.runs.read import open_record
-from ralph.operations.runs.surroundings import require_outside
 
 LOOK_EVERY = 0.05
 
@@ -30,7 +29,7 @@ def ask(
 ) -> Answer:
     """``wait_seconds``: how long to wait for the run to hear it.
 
-    Raises UsageError if the run is not under way, or around this process, or the text is empty or not UTF-8.
+    Raises UsageError if the run is not under way, or the text is empty or not UTF-8.
     """
     if request is Ask.STEER and not text.strip():
         message = "the text is empty"
@@ -39,7 +38,6 @@ def ask(
         message = "the text is not UTF-8"
         raise UsageError(message, hint="write it in a UTF-8 terminal, as plain text")
     run = _run(state_folder, run_id)
-    require_outside(state_folder, run_id)
     is_over = not run.live
     cancels = is_over and run.state is RunState.WAITING and request in (Ask.STOP, Ask.STOP_NOW)
     if is_over and not cancels:

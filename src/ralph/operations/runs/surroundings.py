@@ -47,6 +47,13 @@ def require_outside(state_folder: Path, run_id: str, environ: Mapping[str, str] 
     raise UsageError(message, hint="say in your final message what should change; a person decides")
 
 
+def require_no_task_around(state_folder: Path) -> None:
+    """Raises UsageError where a run around this process works on a task: it must not redefine the work."""
+    if task := task_around(state_folder):
+        message = f"this is inside the work on task {clean_line(task)}, which may not change tasks"
+        raise UsageError(message, hint="say in your final message what should change; a person decides")
+
+
 def task_around(state_folder: Path, environ: Mapping[str, str] = os.environ) -> str:
     """The task that a run around this process works on; empty: none."""
     if task := environ.get(TASK):
