@@ -21,11 +21,15 @@ _state_decoder = msgspec.json.Decoder(LoopState)
 
 
 def encode_event(event: LoopEvent) -> bytes:
+    return _encode(event)
+
+
+def _encode(value: LoopEvent | LoopState) -> bytes:
     try:
-        return _encoder.encode(event)
+        return _encoder.encode(value)
     except UnicodeEncodeError:
-        # Half characters (lone surrogates) that an agent printed; JSON in UTF-8 cannot hold them.
-        return _encoder.encode(_whole_characters(msgspec.to_builtins(event)))
+        # Half characters (lone surrogates) that an agent or a check printed; JSON in UTF-8 cannot hold them.
+        return _encoder.encode(_whole_characters(msgspec.to_builtins(value)))
 
 
 def _whole_characters(value: Any) -> Any:
@@ -48,7 +52,7 @@ def decode_event(data: bytes) -> dict[str, Any]:
 
 
 def encode_state(state: LoopState) -> str:
-    return _encoder.encode(state).decode()
+    return _encode(state).decode()
 
 
 def decode_state(data: str) -> LoopState:
