@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -39,6 +39,7 @@ def test_what_follows_the_first_row_is_indented() -> None:
     assert wrap("● Read a file of a long name", 14, 2) == ["● Read a file", "  of a long", "  name"]
 
 
+@example("𠀀0", 2)
 @given(TEXT, st.integers(0, 40))
 def test_a_cut_text_fits(text: str, width: int) -> None:
     assert cell_len(cut(text, width)) <= width

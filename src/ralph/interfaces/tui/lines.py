@@ -54,7 +54,7 @@ def wrap(text: str, width: int, indent: int = 0) -> list[str]:
         if _fits(text, room):
             rows.append(margin + text)
             break
-        end = _fitting(text, room)
+        end = max(1, _fitting(text, room))  # or it would never end
         # At a space in the second half if there is one, else in the middle of a word, as terminals do.
         space = text.rfind(" ", end // 2, end + 1)
         cut = space if space > 0 else end
@@ -69,13 +69,13 @@ def _fits(text: str, room: int) -> bool:
 
 
 def _fitting(text: str, room: int) -> int:
-    """How many characters fit; at least one, or wrapping would never end."""
+    """How many characters fit."""
     end = min(len(text), room)
     if text[:end].isascii():
         return end
-    while end > 1 and cell_len(text[:end]) > room:
+    while cell_len(text[:end]) > room:
         end -= max(1, (cell_len(text[:end]) - room) // 2)
-    return max(end, 1)
+    return end
 
 
 def cut(text: str, width: int) -> str:
