@@ -122,6 +122,11 @@ STEPS = f"""if [ "$number" = 2 ]; then {HANGS}; fi
 NEVER = f"""if [ "$number" = 2 ]; then {HANGS}; fi
 date >> notes.txt; echo silent > "$voice" """
 
+FULL: Words = (
+    ("text", "{chat} I have read most of the project."),
+    ("error", "API Error: 400 prompt is too long: 214365 tokens > 200000 maximum"),
+)
+
 ITERATIONS = 4
 """That a harness is given where the count matters."""
 
@@ -196,12 +201,10 @@ FAULTS: tuple[Act, ...] = (
     Act(
         id="overflow",
         promise=Promise.OVERFLOW,
-        does="fails with a prompt that is too long, once and whenever that session is resumed; then does the work",
+        does="works until its context is full and fails, once and whenever that session is resumed; then does the work",
         judgement=Judgement.RECOVERS,
         shell=OVERFLOWS,
-        voices={
-            "overflow": (("error", "API Error: 400 prompt is too long: 214365 tokens > 200000 maximum"),)
-        },
+        voices={"overflow": FULL},
         quick=True,
     ),
     Act(
@@ -210,9 +213,7 @@ FAULTS: tuple[Act, ...] = (
         does="fails so twice in a row",
         judgement=Judgement.RECOVERS,
         shell=OVERFLOW_SECOND,
-        voices={
-            "overflow": (("error", "API Error: 400 prompt is too long: 214365 tokens > 200000 maximum"),)
-        },
+        voices={"overflow": FULL},
     ),
     Act(
         id="flood",

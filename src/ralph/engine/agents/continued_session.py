@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph.domain.agent.events import SessionStarted, Usage
-from ralph.domain.loop.events import AgentActed, LoopEvent
-from ralph.domain.loop.session_report import AgentReport
+from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
+from ralph.domain.loop.session_report import AgentReport, Fatal, Fault, Transient
 from ralph.engine.ports import Agent, AgentRequest, Publish
 
 ITERATION = "iteration"  # the purpose of a request that says no other
@@ -17,8 +17,9 @@ ITERATION = "iteration"  # the purpose of a request that says no other
 class ContinuingAgent:
     """Remembers, for each role and place, the session that was last; sessions for other purposes stay fresh.
 
-    A session that failed is not continued: it may be the very thing that is wrong. Nor is one of another process:
-    a run that is resumed begins afresh.
+    A session that failed is not continued: it may be the very thing that is wrong. So however one that was continued has
+    failed (its context may be full), a fresh one is worth trying. Nor is one of another process continued: a run that is
+    resumed begins afresh.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -44,10 +45,16 @@ class ContinuingAgent:
                 for happened in event.events:
                     if isinstance(happened, SessionStarted) and happened.session_id:
                         heard = happened.session_id
+            elif isinstance(event, AgentEnded) and session:
+                event = replace(event, fault=_passing(event.fault))
             publish(event)
 
         continued = replace(request, continues=session, used_before=used)
         report = await self._agent.run(continued, listen, stop=stop)
         if report.fault is None and report.is_orderly and heard:
             self._sessions[place] = heard, used + report.spend.usage
-        return report
+        return replace(report, fault=_passing(report.fault)) if session else report
+
+
+def _passing(fault: Fault | None) -> Fault | None:
+    return Transient(fault.reason) if isinstance(fault, Fatal) else fault

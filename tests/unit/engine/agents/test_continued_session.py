@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph.domain.agent.events import SessionStarted, Usage
-from ralph.domain.loop.events import AgentActed, LoopEvent
-from ralph.domain.loop.session_report import AgentReport, Spend, Transient
+from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
+from ralph.domain.loop.session_report import AgentReport, Fatal, Fault, Spend, Transient
 from ralph.engine.agents.continued_session import ContinuingAgent
 from ralph.engine.ports import AgentRequest, Publish
 
@@ -36,7 +36,20 @@ class Naming:
         name = request.continues or f"s-{len(self.continued)}"
         publish(AgentActed((SessionStarted(name), SessionStarted("", "model"))))
         report, self.next_report = self.next_report, AgentReport()
+        publish(ended_with(report))
         return replace(report, spend=Spend(usage=Usage(10, len(self.continued))))
+
+
+def ended_with(report: AgentReport) -> AgentEnded:
+    return AgentEnded(
+        ending=report.ending,
+        exit_code=report.exit_code,
+        seconds=0.0,
+        spend=report.spend,
+        tools=0,
+        tool_errors=0,
+        fault=report.fault,
+    )
 
 
 def played(agent: Naming, *requests: AgentRequest) -> list[LoopEvent]:
@@ -57,7 +70,7 @@ def test_each_iteration_goes_on_with_the_one_before() -> None:
     events = played(agent, REQUEST, REQUEST, REQUEST)
 
     assert agent.continued == ["", "s-1", "s-1"]
-    assert len(events) == 3
+    assert len(events) == 6
 
 
 def test_what_a_session_has_used_before_it_is_continued_is_known() -> None:
@@ -94,6 +107,30 @@ def test_a_session_that_failed_is_not_gone_on_with() -> None:
         played(agent, REQUEST, REQUEST, REQUEST)
 
         assert agent.continued == ["", "", "s-2"]
+
+
+def test_only_a_fresh_session_can_fail_for_good() -> None:
+    """Its context may be full, and the agent may have forgotten it."""
+    agent = Naming()
+    agent.next_report = AgentReport(fault=Fatal("prompt is too long", "shorten it"))
+    continuing = ContinuingAgent(agent)
+    ended: list[Fault | None] = []
+
+    def listen(event: LoopEvent) -> None:
+        if isinstance(event, AgentEnded):
+            ended.append(event.fault)
+
+    async def play() -> list[Fault | None]:
+        seen = []
+        for report in (AgentReport(), *[agent.next_report] * 2):
+            agent.next_report = report
+            seen.append((await continuing.run(REQUEST, listen)).fault)
+        return seen
+
+    faults = [None, Transient("prompt is too long"), Fatal("prompt is too long", "shorten it")]
+    assert asyncio.run(play()) == faults
+    assert ended == faults
+    assert agent.continued == ["", "s-1", ""]
 
 
 def test_it_has_the_name_of_the_agent_it_is() -> None:
