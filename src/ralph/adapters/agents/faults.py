@@ -253,4 +253,4 @@ def refused(failure: Failure) -> Fault:
 def too_long(failure: Failure) -> Fault | Exhausted:
     """The context is full. A first prompt that fills it alone will do so again; work that filled it is judged as it is,
     and the next iteration has a fresh one."""
-    return Fatal(failure.message, TOO_LONG_HINT) if failure.is_empty else FULL
+    return Fatal(failure.message, TOO_LONG_HINT, is_full=True) if failure.is_empty else FULL

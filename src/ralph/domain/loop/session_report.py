@@ -41,10 +41,14 @@ class RateLimited:
 
 @dataclass(frozen=True, slots=True)
 class Fatal:
-    """Trying again cannot help: not logged in, unknown flag, missing executable."""
+    """Trying again cannot help: not logged in, unknown flag, missing executable.
+
+    ``is_full``: its context was full from the start. If that was an earlier session's, a fresh one may help.
+    """
 
     reason: str
     hint: str = ""
+    is_full: bool = False
     kind: str = field(default="fatal", init=False)
 
 

@@ -17,8 +17,8 @@ ITERATION = "iteration"  # the purpose of a request that says no other
 class ContinuingAgent:
     """Remembers, for each role and place, the session that was last; sessions for other purposes stay fresh.
 
-    A session that failed is not continued: it may be the very thing that is wrong. So however one that was continued has
-    failed (its context may be full), a fresh one is worth trying. Nor is one of another process continued: a run that is
+    A session that failed is not continued: it may be the very thing that is wrong. One whose context is full when it is
+    continued has failed in passing, because the next one is fresh. Nor is one of another process continued: a run that is
     resumed begins afresh.
     """
 
@@ -57,4 +57,4 @@ class ContinuingAgent:
 
 
 def _passing(fault: Fault | None) -> Fault | None:
-    return Transient(fault.reason) if isinstance(fault, Fatal) else fault
+    return Transient(fault.reason) if isinstance(fault, Fatal) and fault.is_full else fault

@@ -7,6 +7,8 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from ralph.domain.agent.events import SessionStarted, Usage
 from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
 from ralph.domain.loop.session_report import AgentReport, Fatal, Fault, Spend, Transient
@@ -109,10 +111,15 @@ def test_a_session_that_failed_is_not_gone_on_with() -> None:
         assert agent.continued == ["", "", "s-2"]
 
 
-def test_only_a_fresh_session_can_fail_for_good() -> None:
-    """Its context may be full, and the agent may have forgotten it."""
+@pytest.mark.parametrize(
+    ("fault", "when_continued"),
+    [
+        (Fatal("too long", "shorten it", is_full=True), Transient("too long")),
+        (Fatal("not logged in", "log in"), Fatal("not logged in", "log in")),
+    ],
+)
+def test_only_a_fresh_session_is_full_for_good(fault: Fault, when_continued: Fault) -> None:
     agent = Naming()
-    agent.next_report = AgentReport(fault=Fatal("prompt is too long", "shorten it"))
     continuing = ContinuingAgent(agent)
     ended: list[Fault | None] = []
 
@@ -122,12 +129,12 @@ def test_only_a_fresh_session_can_fail_for_good() -> None:
 
     async def play() -> list[Fault | None]:
         seen = []
-        for report in (AgentReport(), *[agent.next_report] * 2):
+        for report in (AgentReport(), *[AgentReport(fault=fault)] * 2):
             agent.next_report = report
             seen.append((await continuing.run(REQUEST, listen)).fault)
         return seen
 
-    faults = [None, Transient("prompt is too long"), Fatal("prompt is too long", "shorten it")]
+    faults = [None, when_continued, fault]
     assert asyncio.run(play()) == faults
     assert ended == faults
     assert agent.continued == ["", "s-1", ""]

@@ -203,7 +203,7 @@ def test_each_event_is_one_object(event: LoopEvent, expected: dict[str, Any]) ->
         (None, None),
         (Transient("net"), {"type": "transient", "reason": "net"}),
         (RateLimited("limit", 7.0), {"type": "rate_limited", "reason": "limit", "until": 7.0}),
-        (Fatal("gone", "log in"), {"type": "fatal", "reason": "gone", "hint": "log in"}),
+        (Fatal("gone", "log in"), {"type": "fatal", "reason": "gone", "hint": "log in", "is_full": False}),
     ],
     ids=["none", "transient", "rate limited", "fatal"],
 )
