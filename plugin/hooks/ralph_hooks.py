@@ -1039,10 +1039,14 @@ def ralph_domain_loop_session_report():
 
     @dataclass(frozen=True, slots=True)
     class Fatal:
-        """Trying again cannot help: not logged in, unknown flag, missing executable."""
+        """Trying again cannot help: not logged in, unknown flag, missing executable.
+
+    ``is_full``: its context was full from the start. If that was an earlier session's, a fresh one may help.
+    """
 
         reason: str
         hint: str = ""
+        is_full: bool = False
         kind: str = field(default="fatal", init=False)
 
     Fault = Transient | RateLimited | Fatal
