@@ -182,12 +182,19 @@ class Git:
             raise self._failure(arguments, ran, hint or self._hint)
         return ran
 
-    async def grep(self, pattern: str, *where: str, most: int = MOST_BYTES) -> list[tuple[str, str]]:
-        """What an extended regular expression finds in the texts of the index, each with its path. Raises GitFailed."""
-        options = ("--cached", "--no-color", "-z", "-I", "-o", "-E")
-        ran = await self._ask("grep", *options, "-e", pattern, "--", *where, most=most)
-        lines = ran.output.decode(errors="surrogateescape").split("\n")
-        return [(path, text) for path, zero, text in (line.partition("\0") for line in lines) if zero]
+    async def grep(
+        self, pattern: str, *where: str, commit: str = "", most: int = MOST_BYTES
+    ) -> list[tuple[str, str]]:
+        """What an extended regular expression finds in the texts of the index, each with its path; or in those of a commit,
+        with paths from the top. Raises GitFailed."""
+        options = ("--no-color", "-z", "-I", "-o", "-E", "-e", pattern)
+        place = ("--full-name", commit) if commit else ("--cached",)
+        ran = await self._ask("grep", *options, *place, "--", *where, most=most)
+        # What it cannot read it leaves out, and its exit code does not say so.
+        if any(line.startswith("error: ") for line in ran.err.splitlines()):
+            raise self._failure(("grep",), ran, self._hint)
+        lines = (line.partition("\0") for line in ran.out.split("\n"))
+        return [(path.removeprefix(f"{commit}:"), text) for path, zero, text in lines if zero]
 
     async def _ask(self, *arguments: str, most: int = MOST_BYTES) -> Ran:
         """A question that git answers with its exit code: 0 or 1. Raises GitFailed if it cannot tell."""

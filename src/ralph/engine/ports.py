@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
 
 from ralph.domain.agent.events import AgentEvent, Usage
 from ralph.domain.loop.assignment import Assignment, Offer
@@ -118,6 +118,18 @@ class ProcessRunner(Protocol):
         """Run to the end. ``on_lines`` gets whole lines of stdout without their newline, a batch per read,
         ``on_output`` the same bytes as they come, for callers that need no lines; ``log`` gets every byte. ``stop`` done means: end it now. A program that cannot start is an Exit too."""
         ...
+
+
+class RunOptions(TypedDict, total=False):
+    """Those of ``ProcessRunner.run``, for runners around another one."""
+
+    timeouts: Timeouts
+    on_start: Callable[[Running], None] | None
+    on_lines: Callable[[list[bytes]], None] | None
+    on_output: Callable[[bytes], None] | None
+    on_stderr: Callable[[bytes], None] | None
+    log: Path | None
+    stop: Awaitable[object] | None
 
 
 # --- agents ------------------------------------------------------------------------------------------------

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from ralph.adapters.isolation.probe import examine
 from ralph.adapters.isolation.sandbox import Sandbox
 from ralph.domain.loop.session_report import Ending
-from ralph.engine.ports import Command, Exit, ProcessRunner, Running, Timeouts
+from ralph.engine.ports import Command, Exit, ProcessRunner, RunOptions
 
 _STDERR_KEPT = 2_000
-
-
-class _Options(TypedDict, total=False):
-    """Those of ``ProcessRunner.run``."""
-
-    timeouts: Timeouts
-    on_start: Callable[[Running], None] | None
-    on_lines: Callable[[list[bytes]], None] | None
-    on_output: Callable[[bytes], None] | None
-    on_stderr: Callable[[bytes], None] | None
-    log: Path | None
-    stop: Awaitable[object] | None
 
 
 @asynccontextmanager
@@ -60,7 +47,7 @@ class IsolatedRunner:
         self._tidy = tidy
         self._under_way = 0
 
-    async def run(self, command: Command, **options: Unpack[_Options]) -> Exit:
+    async def run(self, command: Command, **options: Unpack[RunOptions]) -> Exit:
         on_stderr = options.get("on_stderr")
         stderr = bytearray()
 
@@ -93,6 +80,6 @@ class WaryRunner:
         self._inner = inner
         self._tidy = tidy
 
-    async def run(self, command: Command, **options: Unpack[_Options]) -> Exit:
+    async def run(self, command: Command, **options: Unpack[RunOptions]) -> Exit:
         self._tidy()
         return await self._inner.run(command, **options)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path, PurePath
-from typing import TypedDict, Unpack
+from collections.abc import Awaitable, Sequence
+from pathlib import PurePath
+from typing import Unpack
 
-from ralph.engine.ports import Command, Control, Exit, ProcessRunner, Running, Timeouts
+from ralph.engine.ports import Command, Control, Exit, ProcessRunner, RunOptions
 
 GRACE = 5.0
 """Seconds that git gets after a stop was requested; also if that was before it began, for it may have to tidy up."""
@@ -18,18 +18,6 @@ READS = frozenset({
 """Commands that can be ended whenever a stop is requested. Others write, and are ended only if everything is to end now."""
 
 
-class _Options(TypedDict, total=False):
-    """Those of ``ProcessRunner.run``."""
-
-    timeouts: Timeouts
-    on_start: Callable[[Running], None] | None
-    on_lines: Callable[[list[bytes]], None] | None
-    on_output: Callable[[bytes], None] | None
-    on_stderr: Callable[[bytes], None] | None
-    log: Path | None
-    stop: Awaitable[object] | None
-
-
 class YieldingRunner:
     """Usually git takes a moment. It may wait without end for what an agent put in its way, such as a pipe."""
 
@@ -37,7 +25,7 @@ class YieldingRunner:
         self._inner = inner
         self._control = control
 
-    async def run(self, command: Command, **options: Unpack[_Options]) -> Exit:
+    async def run(self, command: Command, **options: Unpack[RunOptions]) -> Exit:
         if PurePath(command.argv[0]).name != "git":
             return await self._inner.run(command, **options)
         given = options.get("stop")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from ralph.adapters.telemetry.otlp import Sender
 from ralph.domain.loop.events import AgentEnded, LoopEvent
 from ralph.domain.telemetry import conventions as names
 from ralph.domain.telemetry.measurements import Measuring
 from ralph.domain.telemetry.tracing import TracedRun, Tracing
-from ralph.engine.ports import Command, Control, Exit, ProcessRunner, Running, Timeouts
+from ralph.engine.ports import Command, Control, Exit, ProcessRunner, Running, RunOptions
 
 FLUSH_SECONDS = 3.0
 """At the end of a run; by then a receiver has answered, or it will not."""
@@ -85,18 +84,6 @@ class Telemetry:
                 self._sender.observe(names.TOKEN_USAGE, used[name], attributes | {names.TOKEN_TYPE: kind})
 
 
-class _Options(TypedDict, total=False):
-    """Those of ``ProcessRunner.run``."""
-
-    timeouts: Timeouts
-    on_start: Callable[[Running], None] | None
-    on_lines: Callable[[list[bytes]], None] | None
-    on_output: Callable[[bytes], None] | None
-    on_stderr: Callable[[bytes], None] | None
-    log: Path | None
-    stop: Awaitable[object] | None
-
-
 class TracedRunner:
     """Runs agents, each of which finds the span of its session in TRACEPARENT."""
 
@@ -104,7 +91,7 @@ class TracedRunner:
         self._inner = inner
         self._tracing = tracing
 
-    async def run(self, command: Command, **options: Unpack[_Options]) -> Exit:
+    async def run(self, command: Command, **options: Unpack[RunOptions]) -> Exit:
         number = self._tracing.reserve()
         on_start = options.get("on_start")
         has_started = False

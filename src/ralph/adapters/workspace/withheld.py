@@ -52,10 +52,8 @@ async def _links(git: Git, commit: str, *, is_read: bool = True) -> dict[str, st
 
 async def _imports(git: Git, commit: str, patterns: Iterable[str]) -> list[str]:
     """The files that those files of a commit name."""
-    options = ("-I", "-z", "-o", "--full-name", "--no-color", "-E", "-e", IMPORT)
-    found = await git.run("grep", *options, commit, "--", *patterns, most=MOST_LIST)  # 1: none
-    lines = (line.partition("\0") for line in found.out.split("\n") if "\0" in line)
-    return [place for file, _, words in lines for place in imported(file.removeprefix(f"{commit}:"), words)]
+    found = await git.grep(IMPORT, *patterns, commit=commit, most=MOST_LIST)
+    return [place for file, words in found for place in imported(file, words)]
 
 
 def _literal(paths: Iterable[str]) -> Iterator[str]:

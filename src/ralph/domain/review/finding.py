@@ -60,6 +60,12 @@ class Finding:
         return "place not found: the file has no such line" if self.place is Place.FILE and self.line else ""
 
     @property
+    def paragraphs(self) -> tuple[str, ...]:
+        """For people: what is wrong, and what to do about it."""
+        suggestion = f"Suggestion: {self.suggestion}" if self.suggestion else ""
+        return tuple(filter(None, (self.explanation, suggestion)))
+
+    @property
     def where(self) -> str:
         """For people: ``src/a.py:3-5``; empty if it has no place."""
         if not self.line:

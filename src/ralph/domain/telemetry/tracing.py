@@ -184,10 +184,8 @@ class Tracing:
 
     def take_up(self, earlier: Iterable[tuple[LoopEvent, float]], at: float) -> list[Span]:
         """What earlier processes of the run left open: they were ended in the middle of it. The run itself continues."""
-        content, self._content = (
-            self._content,
-            False,
-        )  # what ended was told with its texts, by whoever saw it end
+        content = self._content
+        self._content = False  # what ended was told with its texts, by whoever saw it end
         for event, when in earlier:
             self.take(event, when)
         self._content = content

@@ -40,7 +40,7 @@ def _finding(one: Finding, colors: Colors) -> Iterator[str]:
     yield f"{colors.bold}{where}:{colors.off} {color}{one.severity}:{colors.off} {clean_line(one.title)}"
     if one.doubt:
         yield f"{INDENT}{colors.yellow}{one.doubt}{colors.off}"
-    for text in filter(None, (one.explanation, one.suggestion and f"Suggestion: {one.suggestion}")):
+    for text in one.paragraphs:
         yield from (f"{INDENT}{line}".rstrip() for line in clean(text).split("\n"))
 
 

@@ -140,8 +140,7 @@ def _findings(content: ReportContent) -> str:
 def _finding(one: Finding) -> str:
     where = f"<code>{line(one.where)}</code>: " if one.where else ""
     doubt = f'<p class="odd">{line(one.doubt)}</p>' if one.doubt else ""
-    suggestion = f"Suggestion: {one.suggestion}" if one.suggestion else ""
-    words = "".join(f"<p>{block(text)}</p>" for text in (one.explanation, suggestion) if text)
+    words = "".join(f"<p>{block(text)}</p>" for text in one.paragraphs)
     return f"<li><strong>{one.severity}</strong> {where}{line(one.title)}{doubt}{words}</li>"
 
 

@@ -94,8 +94,7 @@ def _findings(content: ReportContent) -> str:
 
 def _finding(one: Finding) -> str:
     where = f"{code(one.where)}: " if one.where else ""
-    suggestion = f"Suggestion: {one.suggestion}" if one.suggestion else ""
-    more = (f"\n  {plain(text)}" for text in (one.doubt, one.explanation, suggestion) if text)
+    more = (f"\n  {plain(text)}" for text in (one.doubt, *one.paragraphs) if text)
     return f"- **{one.severity}** {where}{plain(one.title)}" + "\\".join(("", *more))
 
 

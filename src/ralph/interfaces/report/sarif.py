@@ -81,9 +81,8 @@ def _notification(one: Finding) -> dict[str, Any]:
 
 
 def _message(one: Finding) -> str:
-    suggestion = f"Suggestion: {one.suggestion}" if one.suggestion else ""
     doubt = f"{one.where}: {one.doubt}" if one.doubt else ""
-    return "\n\n".join(filter(None, (one.title, one.explanation, suggestion, doubt)))
+    return "\n\n".join(filter(None, (one.title, *one.paragraphs, doubt)))
 
 
 def _rule_id(severity: Severity) -> str:
