@@ -14,6 +14,7 @@ from ralph.domain.fleet.progress import Phase
 from ralph.domain.fleet.shift import Beat, ShiftEnd
 from ralph.domain.views.iterations import IterationView
 from ralph.interfaces.tui.app import RalphApp
+from ralph.interfaces.tui.job_screen import JobScreen
 from ralph.interfaces.tui.marks import JOB_MARKS
 from ralph.interfaces.tui.projects_app import ProjectsApp
 from ralph.operations.fleet.past import JobPast
@@ -114,6 +115,25 @@ def test_a_job_shows_its_lines_as_they_come(root: Path, fleet: MemoryFleet) -> N
     play(root, fleet, story, size=(100, 30))
 
 
+def test_a_job_that_was_left_shows_nothing_more(root: Path, fleet: MemoryFleet) -> None:
+    """Its views are removed a little before the screen, and news may come in between."""
+
+    async def story(viewer: Viewer) -> None:
+        await viewer.press("F")
+        await viewer.sees("shop-4")
+        await viewer.press("end", "enter")
+        await viewer.sees("merged as abc")
+        await viewer.until(lambda: isinstance(viewer.app.screen, JobScreen), "the job")
+        screen = viewer.app.screen
+        assert isinstance(screen, JobScreen)
+        assert screen.can_show
+        leaving = viewer.app.pop_screen()
+        assert not screen.can_show
+        await leaving
+
+    play(root, fleet, story, size=(100, 30))
+
+
 def test_a_job_that_has_ended_shows_its_record(root: Path, fleet: MemoryFleet) -> None:
     judged = IterationView(
         iteration=1,
@@ -134,7 +154,11 @@ def test_a_job_that_has_ended_shows_its_record(root: Path, fleet: MemoryFleet) -
             "… 3 lines before these", "all green", "1 iteration", "1  accepted: the agent said DONE"
         )
         assert "reading its record" not in shown
-        await viewer.press("escape", "home", "enter")
+        await viewer.press("escape")
+        await viewer.sees("Fleet  4 jobs")  # or the next keys may still be for the job
+        await viewer.press("home")
+        await viewer.sees("▌shop-3")
+        await viewer.press("enter")
         await viewer.sees("shop-3", "its record cannot be read from here: https://git.example.com/shop.git")
 
     play(root, fleet, story, size=(100, 30))

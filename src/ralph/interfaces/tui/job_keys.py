@@ -46,8 +46,9 @@ class JobKeys(Screen[None]):
 
     @property
     def can_show(self) -> bool:
-        """Not before its views exist, nor while they are being removed."""
-        return self._has_views and self.is_attached and self.app.is_running
+        """Not before its views exist, nor once it was left: they are removed some time before the screen itself."""
+        is_open = self in self.app.screen_stack
+        return self._has_views and is_open and self.is_attached and self.app.is_running
 
     @property
     def current(self) -> JobView | None:

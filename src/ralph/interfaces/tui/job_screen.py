@@ -71,13 +71,13 @@ class JobScreen(JobKeys):
                     self._hear(news_of(self._beat, self._place), self._beat)
                 self._show()
                 if not self._job.is_open and not self._is_over:
+                    self._tell("it has ended; reading its record …")
                     self.run_worker(self._read_past())
                 self._is_over = not self._job.is_open
             await asyncio.sleep(self.fleet.follow_pace)
 
     async def _read_past(self) -> None:
         """What is on record of a job that has ended, in the place of what was heard of it."""
-        self._tell("it has ended; reading its record …")
         try:
             past = await self.fleet.past(self._job)
         except RalphError as error:
