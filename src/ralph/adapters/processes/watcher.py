@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from ralph.adapters.processes import adoption, watcher_main
@@ -27,12 +27,17 @@ ANSWER_SECONDS = 10.0
 
 
 class Watcher:
-    """Holds the socket whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished."""
+    """Holds the socket whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished.
+
+    A keeper that has nothing more to keep waits here for the next program, which is spared a fork: one for all who share
+    this watcher, because most of their time agents work.
+    """
 
     def __init__(self, run_id: str) -> None:
         """Returns before the watcher is ready: the socket keeps what it is asked and watches for."""
         self._run_id = run_id
         self._process, self._channel = _start(run_id)
+        self._spare: list[Keeper] = []
         self._is_open = True
 
     @property
@@ -40,31 +45,43 @@ class Watcher:
         return self._process.pid
 
     async def start(self, request: Request, standard: Sequence[int]) -> Keeper:
-        """The program that ``ask_for_keeper`` describes, started. Raises OSError if it cannot be."""
-        try:
-            return await self._started(request, standard)
-        except NoKeeper:  # an agent may kill what it finds
-            self._leave()
-            self._process, self._channel = _start(self._run_id)
-        try:
-            return await self._started(request, standard)
-        except NoKeeper as error:
-            message = "the process that is to watch over it is killed again and again"
-            raise OSError(0, message) from error
+        """The program of the request, started. Raises OSError if it cannot be."""
+        for keeper in self._keepers():
+            try:
+                await keeper.start(request, standard, within=ANSWER_SECONDS)
+            except NoKeeper:  # an agent may kill what it finds
+                keeper.abandon()
+            except BaseException:
+                keeper.abandon()
+                raise
+            else:
+                return keeper
+        message = "the process that is to watch over it is killed again and again"
+        raise OSError(0, message)
 
-    async def _started(self, request: Request, standard: Sequence[int]) -> Keeper:
-        keeper = ask_for_keeper(self._channel, request, standard)
-        try:
-            await keeper.started(within=ANSWER_SECONDS)
-        except BaseException:
-            keeper.abandon()
-            raise
-        return keeper
+    def _keepers(self) -> Iterator[Keeper]:
+        """The spare one, one of this watcher, one of another."""
+        with contextlib.suppress(IndexError):
+            yield self._spare.pop()
+        with contextlib.suppress(NoKeeper):
+            yield ask_for_keeper(self._channel, self._take_back)
+        self._leave()
+        self._process, self._channel = _start(self._run_id)
+        with contextlib.suppress(NoKeeper):
+            yield ask_for_keeper(self._channel, self._take_back)
+
+    def _take_back(self, keeper: Keeper) -> bool:
+        is_wanted = self._is_open and not self._spare
+        if is_wanted:
+            self._spare.append(keeper)
+        return is_wanted
 
     def close(self) -> None:
         """Does not wait: the watcher may still be starting."""
         if self._is_open:
             self._is_open = False
+            while self._spare:
+                self._spare.pop().release()
             self._leave()
 
     def _leave(self) -> None:
