@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
@@ -13,6 +12,7 @@ from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
 from ralph.domain.loop.session_report import Fault
 from ralph.domain.loop.state import LoopState
 from ralph.errors import StoreError
+from ralph.values import fields
 
 MOST_ITERATIONS = 2**40
 
