@@ -283,45 +283,60 @@ _FROZEN = {
 
 
 class _Standard:
-    """An attribute by which others know a dataclass: taken from a standard one with the same fields, once it is asked for."""
+    """An attribute by which others know a dataclass: taken from a standard one, once it is asked for."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, make: Any) -> None:
         self._name = name
+        self._make = make
 
     def __get__(self, _: object, asked: Any) -> Any:
-        import dataclasses
-
         shape: _Shape = asked.__shape__
-        kinds: dict[str, Any] = {}
-        for base in reversed(shape.owner.__mro__):
-            kinds |= base.__dict__.get("__annotations__", {})  # noqa: RUF063 (imports a lot)
-        fields = []
-        for name, each in shape.fields.items():
-            options: dict[str, Any] = {}
-            if each.default is not _MISSING:
-                options["default"] = each.default
-            if each.default_factory is not _MISSING:
-                options["default_factory"] = each.default_factory
-            made = dataclasses.field(
-                init=each.init,
-                repr=each.repr,
-                compare=each.compare,
-                hash=each.hash,
-                kw_only=each.kw_only,
-                metadata=each.metadata,
-                **options,
-            )
-            fields.append((name, kinds[name], made))
-        standard = dataclasses.make_dataclass(
-            shape.owner.__name__, fields, init=False, repr=False, eq=False, frozen=shape.is_frozen
-        )
-        value = getattr(standard, self._name)
+        value = getattr(self._make(shape), self._name)
         setattr(shape.owner, self._name, value)
         return value
 
 
-_STANDARD_FIELDS = _Standard("__dataclass_fields__")
-_STANDARD_PARAMETERS = _Standard("__dataclass_params__")
+def _as_strict(shape: _Shape) -> type:
+    import dataclasses
+
+    return dataclasses.make_dataclass(shape.owner.__name__, [], frozen=shape.is_frozen)
+
+
+def _with_fields(shape: _Shape) -> type:
+    """Without any method: nobody asks for them, and they are what takes time."""
+    import dataclasses
+
+    namespace: dict[str, Any] = {
+        "__doc__": "Never seen.",
+        "__annotations__": dict.fromkeys(shape.fields, object),
+    }
+    for name, each in shape.fields.items():
+        options: dict[str, Any] = {}
+        if each.default is not _MISSING:
+            options["default"] = each.default
+        if each.default_factory is not _MISSING:
+            options["default_factory"] = each.default_factory
+        namespace[name] = dataclasses.field(
+            init=each.init,
+            repr=each.repr,
+            compare=each.compare,
+            hash=each.hash,
+            kw_only=each.kw_only,
+            metadata=each.metadata,
+            **options,
+        )
+    plain: Any = type(shape.owner.__name__, (), namespace)
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(plain)
+    for base in reversed(shape.owner.__mro__):
+        # Put in afterwards: the standard library would look into each text for what is no field.
+        for name, kind in base.__dict__.get("__annotations__", {}).items():  # noqa: RUF063 (imports a lot)
+            if name in shape.fields:
+                made.__dataclass_fields__[name].type = kind
+    return made  # type: ignore[no-any-return]
+
+
+_STANDARD_FIELDS = _Standard("__dataclass_fields__", _with_fields)
+_STANDARD_PARAMETERS = _Standard("__dataclass_params__", _as_strict)
 
 
 def _replace(instance: Any, /, **changes: Any) -> Any:
