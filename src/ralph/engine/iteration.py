@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import Signal
 from ralph.domain.loop.cut_off import cut_off_remark, cut_off_warning
@@ -28,6 +26,7 @@ from ralph.engine.ports import AgentRequest, Judging, Snapshot, Trigger, When
 from ralph.engine.progress import Progress
 from ralph.engine.tally import Tally
 from ralph.errors import RalphError
+from ralph.values import replace
 
 LOST = (
     "its files are still there; before you continue, bring .git back from a backup or another clone, "
@@ -82,7 +81,9 @@ def ending(
     )
 
 
-async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, progress: Progress) -> AgentReport:
+async def _session(
+    parts: LoopParts, assignment: Assignment, state: LoopState, progress: Progress
+) -> AgentReport:
     number = state.iteration + 1
     feedback = list(state.feedback)
     for adviser in parts.advisers:
@@ -226,7 +227,12 @@ def _interrupted() -> Decision:
 
 
 async def _act(
-    parts: LoopParts, trigger: Trigger, judging: Judging, state: LoopState, evidence: Evidence, progress: Progress
+    parts: LoopParts,
+    trigger: Trigger,
+    judging: Judging,
+    state: LoopState,
+    evidence: Evidence,
+    progress: Progress,
 ) -> tuple[LoopState, Evidence, bool]:
     """A failed action never ends a run. One that the agent can fix denies the proof, like a check;
     any other is a concern of the user's. True: a stop came in between, and the rest was left."""

@@ -10,11 +10,11 @@ import contextlib
 import os
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ralph.adapters.processes import adoption
 from ralph.adapters.processes.nameless_file import open_nameless
 from ralph.adapters.processes.watcher_main import LONGEST_MESSAGE, receive
+from ralph.values import dataclass
 
 MESSAGE = 64
 BEGIN_SECONDS = 2.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.online.github_login import Surroundings
 from ralph.domain.text.safe_text import clean_line
 from ralph.engine.tickets.ports import Source
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 EXAMPLES = "a path of Markdown, github:OWNER/REPO or linear:TEAM"
 

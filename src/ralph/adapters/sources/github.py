@@ -33,12 +33,13 @@ from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Move, Remark, Ticket
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceRefused, UsageError
+from ralph.patterns import pattern
 
 MOST_COMMENT_PAGES = 10
 """Pages of comments that are read of one issue: anyone can write thousands."""
 UNREAD_BLOCKERS = "what it waits for: GitHub has a list of its blockers, which you may not read"
-_PART = re.compile(r"(?!\.+$)[\w.-]{1,100}", re.ASCII)
-_HOST = re.compile(r"[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?")
+_PART = pattern(r"(?!\.+$)[\w.-]{1,100}", re.ASCII)
+_HOST = pattern(r"[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?")
 
 
 def open_github(place: str, around: Surroundings, *, is_named: bool = True) -> GitHubIssues:

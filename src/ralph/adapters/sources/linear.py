@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ralph.adapters.online.github_login import Surroundings
 from ralph.adapters.online.problems import Missing, garbled
@@ -48,12 +46,14 @@ from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceRefused, UsageError
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 MOST_PAGES = 100
 MOST_COMMENTS = 1_000
 """Comments that are read of one issue."""
-_TEAM = re.compile(r"[A-Z][A-Z0-9]{0,15}")
-_PROJECT = re.compile(r"[a-z0-9][a-z0-9-]{0,199}")
+_TEAM = pattern(r"[A-Z][A-Z0-9]{0,15}")
+_PROJECT = pattern(r"[a-z0-9][a-z0-9-]{0,199}")
 
 
 @dataclass(frozen=True, slots=True)

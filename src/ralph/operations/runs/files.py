@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from ralph.adapters import beneath
 from ralph.adapters.storage.places import run_folder
 from ralph.errors import StoreError
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
