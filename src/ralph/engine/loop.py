@@ -13,7 +13,7 @@ from ralph.domain.loop.state import LoopState
 from ralph.engine.iteration import ending, iterate
 from ralph.engine.parts import LoopParts
 from ralph.engine.pause import pause_after, stand_by, wait_for_work
-from ralph.engine.ports import Snapshot, Stateless
+from ralph.engine.ports import Snapshot
 from ralph.engine.progress import Progress
 from ralph.engine.shift import ShiftOver
 from ralph.errors import GitFailed, RalphError
@@ -124,7 +124,7 @@ async def _turn(parts: LoopParts, state: LoopState, progress: Progress) -> tuple
     if assignment.key != state.assignment:
         await _look_at_workspace(parts)
     state, evidence, decision = await iterate(parts, assignment, state, progress)
-    if isinstance(parts.work, Stateless):
+    if progress.may_wait:
         await parts.work.settle(assignment, evidence, decision)
         state = progress.owe(state.after(evidence, decision))
     else:  # it asks for what it has kept of this, and must not know more of it than the record

@@ -6,17 +6,22 @@ import asyncio
 
 from ralph.domain.loop.state import LoopState
 from ralph.engine.parts import LoopParts
+from ralph.engine.ports import Stateless
 from ralph.errors import RalphError
 
 
 class Progress:
-    """The state that was saved last. It holds also if a step fails in the middle: its cost is known then."""
+    """The state that was saved last. It holds also if a step fails in the middle: its cost is known then.
+
+    ``may_wait``: the record of a decision may wait until the next iteration begins, if that is at once.
+    """
 
     def __init__(self, parts: LoopParts, state: LoopState) -> None:
         self._journal = parts.journal
         self._clock = parts.clock
         self._began = parts.clock.monotonic() - state.seconds
         self._saved = state
+        self.may_wait = isinstance(parts.work, Stateless)
         self._due: asyncio.Handle | None = None
         self._failure: RalphError | None = None
 

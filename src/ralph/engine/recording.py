@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from ralph.domain.agent.events import TurnEnded
+from ralph.domain.agent.events import TurnEnded, Usage
 from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
 from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import Clock, Journal
 from ralph.errors import RalphError
 
+NOTHING = Usage()
 Listener = Callable[[LoopEvent, float], None]
 
 FLUSH_SECONDS = 0.25
@@ -82,4 +83,7 @@ class Recorder:
 
 def _says_what_was_spent(event: LoopEvent) -> bool:
     """Such an event is on record at once: money that was spent must be counted also if ralph is killed now."""
-    return isinstance(event, AgentActed) and any(isinstance(each, TurnEnded) for each in event.events)
+    return isinstance(event, AgentActed) and any(
+        isinstance(each, TurnEnded) and (each.cost_usd is not None or each.usage != NOTHING)
+        for each in event.events
+    )

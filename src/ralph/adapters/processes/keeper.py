@@ -11,8 +11,9 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 
+from ralph.adapters.files import write_all
 from ralph.adapters.processes import adoption
-from ralph.adapters.processes.nameless_file import open_nameless
+from ralph.adapters.processes.nameless_file import make_nameless
 from ralph.adapters.processes.watcher_main import LONGEST_MESSAGE, receive
 from ralph.values import dataclass
 
@@ -70,7 +71,7 @@ class Keeper:
                 raise NoKeeper from error
         if not gates:
             raise NoKeeper
-        gate = socket.socket(fileno=gates[0])
+        gate = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fileno=gates[0])
         gate.setblocking(False)
         _, pid, root = said.split()
         self.root = int(root)
@@ -101,10 +102,12 @@ class Keeper:
             if len(message) <= LONGEST_MESSAGE:
                 socket.send_fds(gate, [message], standard)
                 return
-            with open_nameless("ralph") as file:
-                file.write(message)
-                file.flush()
-                socket.send_fds(gate, [b"f"], [*standard, file.fileno()])
+            file = make_nameless("ralph")
+            try:
+                write_all(file, message)
+                socket.send_fds(gate, [b"f"], [*standard, file])
+            finally:
+                os.close(file)
         except OSError as error:
             raise NoKeeper from error
 
@@ -163,11 +166,11 @@ async def _until_readable(control: socket.socket, within: float) -> None:
     """Raises NoKeeper if it is not for so long."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
-    loop.add_reader(control, readable.set)
+    loop.add_reader(control.fileno(), readable.set)
     try:
         async with asyncio.timeout(within):
             await readable.wait()
     except TimeoutError as error:
         raise NoKeeper from error
     finally:
-        loop.remove_reader(control)
+        loop.remove_reader(control.fileno())

@@ -277,7 +277,7 @@ class _Living:
         for stream in tuple(self._streams):
             self._close(stream)
         if (keeper := self._child.keeper) is not None:
-            self._loop.remove_reader(keeper.control)
+            self._loop.remove_reader(keeper.control.fileno())
             keeper.release()
         adoption.unregister(self.spawn)
 
@@ -329,7 +329,7 @@ class _Living:
     def _watch_for_exit(self) -> None:
         keeper = self._child.keeper
         if keeper is not None:
-            self._loop.add_reader(keeper.control, self._told)
+            self._loop.add_reader(keeper.control.fileno(), self._told)
         try:
             self._pidfd = os.pidfd_open(self.pid)
         except (AttributeError, OSError):  # macOS, or a kernel before 5.3; or its keeper has reaped it
@@ -345,12 +345,14 @@ class _Living:
         try:
             heard = keeper.heard()
         except ConnectionError:
-            self._loop.remove_reader(keeper.control)
+            self._loop.remove_reader(keeper.control.fileno())
             self._take_over(keeper)
             return
         if heard is not None:
             status, others_are_left = heard
-            self._loop.remove_reader(keeper.control)  # what it says from now on is for the next program
+            self._loop.remove_reader(
+                keeper.control.fileno()
+            )  # what it says from now on is for the next program
             self.spawn.is_alone = not others_are_left
             self._child.is_reaped = True
             self.code = os.waitstatus_to_exitcode(status)

@@ -15,10 +15,13 @@ PATTERNS = ("guardrail_*.log", "prompt_*.txt")
 def point_link(link: Path, target: Path) -> None:
     """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
     relative = os.path.relpath(target, link.parent)
-    if beneath.read_link(link, link.parent):
-        beneath.remove(link, link.parent)
-    with suppress(FileExistsError):
+    try:
         beneath.make_link(link, relative, link.parent)
+    except FileExistsError:
+        if beneath.read_link(link, link.parent):
+            beneath.remove(link, link.parent)
+            with suppress(FileExistsError):
+                beneath.make_link(link, relative, link.parent)
 
 
 def forget_links(state_folder: Path, *, of: Path | None = None) -> None:
