@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 from collections.abc import Callable, Sequence
 
@@ -19,7 +20,7 @@ from ralph.values import dataclass
 
 MESSAGE = 64
 BEGIN_SECONDS = 2.0
-"""A program that takes longer to begin was stopped."""
+"""A program that takes longer to begin was stopped, and is told to continue."""
 
 Request = tuple[bytes, list[bytes], dict[bytes, bytes], bytes]
 """Program, arguments, environment and folder."""
@@ -52,11 +53,14 @@ class Keeper:
             # From here on there may be a program, also if it ends its keeper.
             said = await _next(gate, BEGIN_SECONDS)
         match said:
+            case None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.root, signal.SIGCONT)
             case [b"error", number]:
                 raise OSError(int(number), os.strerror(int(number)))
             case [b"lost"]:
                 raise NoKeeper
-            case _:  # the end of the socket, or it takes long
+            case _:  # the end of the socket: it has begun
                 return
 
     async def _gate(self, within: float) -> socket.socket:
@@ -154,11 +158,14 @@ def ask_for_keeper(watcher: socket.socket, take_back: Callable[[Keeper], bool]) 
     return Keeper(ours, take_back)
 
 
-async def _next(gate: socket.socket, within: float) -> list[bytes]:
+async def _next(gate: socket.socket, within: float) -> list[bytes] | None:
+    """Nothing: the socket has ended. None: it says nothing."""
     try:
         async with asyncio.timeout(within):
             return (await asyncio.get_running_loop().sock_recv(gate, MESSAGE)).split()
-    except (TimeoutError, ConnectionError):
+    except TimeoutError:
+        return None
+    except ConnectionError:
         return []
 
 
