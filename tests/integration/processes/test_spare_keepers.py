@@ -205,3 +205,20 @@ def test_a_run_of_many_programs_keeps_no_descriptor_of_them(say: Say, spare: tup
     for _ in range(20):
         assert say("exit 0")[0].code == 0
     assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
+def test_many_that_find_their_watcher_killed_get_one_new_one(
+    kept: PosixProcessRunner, watcher: Watcher, alive: Alive, until: Until, tmp_path: Path
+) -> None:
+    killed = watcher.pid
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: not alive(killed))
+
+    async def all_of_them() -> list[Exit]:
+        runs = (kept.run(Command(argv=("sh", "-c", f"exit {each}"), cwd=tmp_path)) for each in range(12))
+        return await asyncio.gather(*runs)
+
+    exits = asyncio.run(asyncio.wait_for(all_of_them(), 120))
+    assert [exit_.code for exit_ in exits] == [*range(12)]
+    assert watcher.pid != killed
+    until(lambda: len(children_of(watcher.pid)) == 1)

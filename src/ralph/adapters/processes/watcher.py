@@ -63,10 +63,12 @@ class Watcher:
         """The spare one, one of this watcher, one of another."""
         with contextlib.suppress(IndexError):
             yield self._spare.pop()
+        asked = self._channel
         with contextlib.suppress(NoKeeper):
-            yield ask_for_keeper(self._channel, self._take_back)
-        self._leave()
-        self._process, self._channel = _start(self._run_id)
+            yield ask_for_keeper(asked, self._take_back)
+        if self._channel is asked:  # else somebody else has noticed, and there is another one
+            self._leave()
+            self._process, self._channel = _start(self._run_id)
         with contextlib.suppress(NoKeeper):
             yield ask_for_keeper(self._channel, self._take_back)
 

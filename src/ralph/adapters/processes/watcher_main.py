@@ -17,8 +17,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
-from typing import NoReturn
+
+TYPE_CHECKING = False  # `typing` would be a fifth of what each fork copies
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import NoReturn
 
 _POLL = 0.02
 _MOST_LOOKS = 5
