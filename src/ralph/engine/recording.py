@@ -73,5 +73,5 @@ class Recorder:
 def _says_what_was_spent(event: LoopEvent) -> bool:
     """Such an event is on record at once: money that was spent must be counted also if ralph is killed now."""
     return isinstance(event, AgentEnded) or (
-        isinstance(event, AgentActed) and any(isinstance(each, TurnEnded) for each in event.events)
+        isinstance(event, AgentActed) and TurnEnded in map(type, event.events)
     )
