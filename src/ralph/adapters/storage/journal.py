@@ -80,6 +80,7 @@ ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?
 SESSION_BYTES = 8 * 1024 * 1024
 TOO_MUCH = "the agent's output is too large for the record: the rest of this session is in its log only"
 FLUSH_BYTES = 256 * 1024
+_USED = frozenset((SessionStarted, UsageReported, TurnEnded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,12 +278,9 @@ class SqliteJournal:
                 self._has_warned = True
                 warning = Warned(TOO_MUCH)
                 self._events.append((self._run_id, self._iteration, at, warning.kind, encode_event(warning)))
-            used = tuple(
-                each for each in event.events if isinstance(each, SessionStarted | UsageReported | TurnEnded)
-            )
-            if not used:
+            if _USED.isdisjoint(map(type, event.events)):
                 return
-            event = AgentActed(used)
+            event = AgentActed(tuple(each for each in event.events if type(each) in _USED))
         data = encode_event(event)
         if isinstance(event, AgentActed):
             self._acted_bytes += len(data)

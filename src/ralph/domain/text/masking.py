@@ -16,6 +16,7 @@ from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
 from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
 from ralph.domain.text.secret_sieve import may_hold_secret
+from ralph.patterns import pattern
 from ralph.values import fields, replace
 
 T = TypeVar("T")
@@ -104,9 +105,9 @@ def _fields_of(kind: Hashable) -> tuple[str, ...]:
 _OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:/.\\"
 _LONGEST_HELD = 8192
 # Whatever stands after one of these may belong to a secret until the line ends.
-_ANNOUNCING = tuple(
-    b"token key secret pass pwd credential uthoriz bearer cookie signature ://"
-    b" curl mysql mariadb mongo redis-cli ldap docker podman nerdctl buildah skopeo helm login".split()
+_ANNOUNCING = pattern(
+    rb"token|key|secret|pass|pwd|credential|uthoriz|bearer|cookie|signature|://"
+    rb"|curl|mysql|mariadb|mongo|redis-cli|ldap|docker|podman|nerdctl|buildah|skopeo|helm|login"
 )
 _KEY_ENDS = b"PRIVATE KEY-----"
 _ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
@@ -137,11 +138,12 @@ def _undecided_line(block: bytes) -> int:
     line = line[line.rfind(_KEY_ENDS) + len(_KEY_ENDS) :] if _KEY_ENDS in line else line
     if not line:
         return 0
-    lower = line.lower()
-    places = [place for word in _ANNOUNCING if (place := lower.find(word)) >= 0]
-    before = line[: min(places)] if places else line
+    announced = _ANNOUNCING.search(line.lower())
+    before = line[: announced.start()] if announced is not None else line
     undecided = len(line) - len(before.rstrip(_OF_WORDS))
     is_over = (
-        not places and line.endswith(b".") and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
+        announced is None
+        and line.endswith(b".")
+        and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
     )
     return 0 if is_over else undecided
