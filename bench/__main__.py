@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bench import (
     bus,
+    crowd,
     delivery,
     feed,
     fleet,
@@ -52,6 +53,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "status": ("The record: `ralph status` over a long history; baseline: an empty one", status.measure),
     "tasks": ("Tasks: CPU for 10,000; baseline: twice that for 5,000", tasks.measure),
     "work": ("Work: tasks in parallel, and what git costs", work.measure),
+    "crowd": ("The crowd: loops of one machine, 200 that wait and 50 that stream", crowd.measure),
     "tickets": ("Tickets: taking in thousands, and starting with them", tickets.measure),
     "delivery": ("Deliveries: CPU of a decision, and of following pull requests", delivery.measure),
     "fleet": ("The fleet: iterations, jobs and waiting loops on Temporal, on this machine", fleet.measure),

@@ -1,4 +1,4 @@
-"""A small process beside each run that starts its programs, and cleans up if ralph is killed."""
+"""A small process beside each ralph that starts the programs of its runs, and cleans up if ralph is killed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from ralph.adapters.processes import adoption, watcher_main
@@ -31,8 +31,8 @@ class Watcher:
 
     def __init__(self, run_id: str) -> None:
         """Returns before the watcher is ready: the socket keeps what it is asked and watches for."""
-        self._run_id = run_id
-        self._process, self._channel = _start(run_id)
+        self._run_ids = [run_id]
+        self._process, self._channel = _start(self._run_ids)
         self._is_open = True
 
     @property
@@ -41,11 +41,13 @@ class Watcher:
 
     async def start(self, request: Request, standard: Sequence[int]) -> Keeper:
         """The program that ``ask_for_keeper`` describes, started. Raises OSError if it cannot be."""
+        asked = self._channel
         try:
             return await self._started(request, standard)
         except NoKeeper:  # an agent may kill what it finds
-            self._leave()
-            self._process, self._channel = _start(self._run_id)
+            if self._channel is asked:  # else another run has found it, and there is a new one
+                self._leave()
+                self._process, self._channel = _start(self._run_ids)
         try:
             return await self._started(request, standard)
         except NoKeeper as error:
@@ -60,6 +62,25 @@ class Watcher:
             keeper.abandon()
             raise
         return keeper
+
+    @contextlib.contextmanager
+    def shared_by(self, run_id: str) -> Iterator[Watcher]:
+        """For a run that is a part of the one it was started for, in the same process: hundreds need no more than one."""
+        if not LINUX:  # its socket would not keep our messages apart
+            with start_watcher(run_id) as own:
+                yield own
+            return
+        self._run_ids.append(run_id)
+        self._say(f"+{run_id}")
+        try:
+            yield self
+        finally:
+            self._run_ids.remove(run_id)
+            self._say(f"-{run_id}")
+
+    def _say(self, words: str) -> None:
+        with contextlib.suppress(OSError):  # it was killed: the next one gets the whole list
+            self._channel.send(os.fsencode(words))
 
     def close(self) -> None:
         """Does not wait: the watcher may still be starting."""
@@ -89,13 +110,13 @@ def start_watcher(run_id: str) -> Watcher:
     return Watcher(run_id)
 
 
-def _start(run_id: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
     # Neither end is inherited by any other child. Only Linux has sockets that keep messages apart and say when they end.
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
     try:
         with theirs, adoption.birth_lock:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", os.path.realpath(watcher_main.__file__), run_id],
+                [sys.executable, "-I", "-S", os.path.realpath(watcher_main.__file__), *run_ids],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

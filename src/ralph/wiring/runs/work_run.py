@@ -252,6 +252,7 @@ class RunsOfTasks:
             prepare=partial(self.preparation.prepare, worktree) if self.preparation.is_wanted else None,
             program_files=kit.program_files,
             quota=kit.quota,
+            watcher=kit.record.watcher,
             told=self._told(worktree),
             note=partial(note_for, kit, self.store, task),
         )
