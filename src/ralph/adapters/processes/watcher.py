@@ -12,6 +12,7 @@ from typing import Self
 
 from ralph.adapters.processes import adoption, watcher_main
 from ralph.adapters.processes.keeper import Keeper, NoKeeper, Request, ask_for_keeper
+from ralph.adapters.processes.open_files import restore_limits
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher_main import end_run_processes
 from ralph.errors import RalphError
@@ -125,6 +126,7 @@ def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.sock
                 start_new_session=True,
             )
             adoption.register_other(process.pid)
+            restore_limits(process.pid)
     except OSError as error:
         ours.close()
         message = f"cannot start the watcher with {sys.executable or 'an unknown Python'}: {error.strerror}"
