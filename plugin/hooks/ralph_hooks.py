@@ -587,8 +587,9 @@ the name on the wire (journal, ``--json``). The classes are not frozen, though n
 a hundred thousand, and a frozen dataclass costs three times as much to create.
 """
 
-    from dataclasses import dataclass, field
     from enum import StrEnum
+
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]; field = _m["field"]
 
     @dataclass(slots=True)
     class SessionStarted:
@@ -797,19 +798,21 @@ def ralph_domain_agent_network():
 
     import re
 
-    _MAYBE_WRONG = re.compile(
+    _m = _module("ralph.patterns"); pattern = _m["pattern"]
+
+    _MAYBE_WRONG = pattern(
         r"ENOTFOUND|EAI_AGAIN|EAI_NONAME|getaddrinfo|could ?n[o']t resolve host|name resolution"
         r"|name or service not known|nodename nor servname|failed to lookup address|dns error|no such host"
         r"|ECONNREFUSED|connection ?refused",
         re.IGNORECASE,
     )
-    _AWAY = re.compile(
+    _AWAY = pattern(
         r"ENETUNREACH|EHOSTUNREACH|ENETDOWN|EHOSTDOWN|ETIMEDOUT|network is (?:unreachable|down)|no route to host"
         r"|(?:connection|connect) timed out|connect timeout|FailedToOpenSocket|waiting for network|fetch failed"
         r"|error sending request|unable to connect to api|\bconnection error\b|connection_failed",
         re.IGNORECASE,
     )
-    _ANSWERED = re.compile(r"(?<!port )\b[45]\d\d\b(?! ?ms)")
+    _ANSWERED = pattern(r"(?<!port )\b[45]\d\d\b(?! ?ms)")
     """A server that answers with a status has been reached, whatever else it says."""
 
     def no_network(reason: str, *, lasting: str = "") -> str:
@@ -831,8 +834,9 @@ def ralph_domain_agent_network():
 def ralph_domain_holder():
     """Who holds a workspace. A holder whose process is gone holds nothing."""
 
-    from dataclasses import dataclass
     from enum import StrEnum
+
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     class Mode(StrEnum):
         """What a holder does there; they exclude each other."""
@@ -884,10 +888,10 @@ def ralph_domain_holder():
 def ralph_domain_loop_feedback():
     """What goes back into the next prompt."""
 
-    from dataclasses import dataclass
     from enum import StrEnum
 
     _m = _module("ralph.domain.loop.session_report"); Ending = _m["Ending"]
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     class Placement(StrEnum):
         """The setting ``failAction``: where a failure message goes relative to the prompt."""
@@ -952,9 +956,8 @@ def ralph_domain_loop_feedback():
 def ralph_domain_loop_prompt():
     """The prompt of one iteration, from the task and the feedback of the last session."""
 
-    from dataclasses import dataclass
-
     _m = _module("ralph.domain.loop.feedback"); Placement = _m["Placement"]
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     SEPARATOR = "\n\n"
 
@@ -1006,11 +1009,11 @@ def ralph_domain_loop_prompt():
 def ralph_domain_loop_session_report():
     """How an agent session ended, as a value: nothing an agent does raises an exception."""
 
-    from dataclasses import dataclass, field
     from enum import StrEnum
 
     _m = _module("ralph.domain.agent.events"); Usage = _m["Usage"]
     _m = _module("ralph.domain.agent.network"); no_network = _m["no_network"]
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]; field = _m["field"]
 
     class Ending(StrEnum):
         """Why the process ended."""
@@ -1167,10 +1170,10 @@ def ralph_domain_plan_active_marker():
     """``.ralph-active``: what a run over a plan tells the hooks inside its sessions. Advice only: nothing here is trusted."""
 
     import json
-    from dataclasses import dataclass
 
     _m = _module("ralph.domain.plan.stop_checks"); snapshot_from_json = _m["snapshot_from_json"]; snapshot_json = _m["snapshot_json"]
     _m = _module("ralph.domain.plan.story"); DEFAULT_REVIEW_CAP = _m["DEFAULT_REVIEW_CAP"]; IterationMode = _m["IterationMode"]; ReviewRules = _m["ReviewRules"]
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     MARKER_FILE = ".ralph-active"
 
@@ -1252,7 +1255,8 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
 """
 
     import json
-    import re
+
+    _m = _module("ralph.patterns"); pattern = _m["pattern"]
 
     DEFAULT_WINDOW = 200_000
     LARGE_WINDOW = 1_000_000
@@ -1291,7 +1295,7 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
     AFTER_COMPACTION: Usage = (0, "")
     """What came before is no longer in the context; the next answer tells how much is left."""
 
-    _FAMILY = re.compile(r"claude-[a-z]+-(\d{1,2})(?!\d)")
+    _FAMILY = pattern(r"claude-[a-z]+-(\d{1,2})(?!\d)")
     _FIRST_LARGE = 5
     """From this generation on, models have the large window."""
 
@@ -1360,13 +1364,13 @@ Fields that ralph does not know, and the order of all fields, survive reading an
 """
 
     import json
-    from dataclasses import dataclass
     from functools import cached_property
 
     _m = _module("ralph.domain.plan.document_problems"); structure_problems = _m["structure_problems"]
     _m = _module("ralph.domain.plan.story"); Review = _m["Review"]; Story = _m["Story"]
     _m = _module("ralph.domain.text.reader"); Problem = _m["Problem"]
     _m = _module("ralph.domain.text.strict_json"); BadJson = _m["BadJson"]; parse_json = _m["parse_json"]
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     LARGEST_CHARS = 20_000_000
 
@@ -1910,9 +1914,10 @@ Then stop again."""
 def ralph_domain_plan_story():
     """A story: one entry of tasks.json; which one is next, and in which of the modes implement, review and review-fix."""
 
-    from dataclasses import dataclass
     from enum import StrEnum
     from typing import TYPE_CHECKING
+
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     class Review(StrEnum):
         """``reviewStatus``; a story nobody has implemented yet has none."""
@@ -2052,16 +2057,17 @@ def ralph_domain_promise_loop_state():
     """The promise loop: its state, its promise and its prompts."""
 
     import re
-    from dataclasses import dataclass, field, replace
 
     _m = _module("ralph.domain.loop.prompt"); compose = _m["compose"]; fill = _m["fill"]
+    _m = _module("ralph.patterns"); pattern = _m["pattern"]
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]; field = _m["field"]; replace = _m["replace"]
 
     DEFAULT_MAX_ITERATIONS = 100
     DEFAULT_COMPLETION_PROMISE = "DONE"
     RALPH_LOOP_STATE_FILE = "ralph-loop"
     """The name of its state file, without the extension."""
 
-    COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
+    COMPLETION_TAG_PATTERN: re.Pattern[str] = pattern(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
     """The first promise in a text, whatever it says."""
 
     CONTINUATION_PROMPT = """Ralph loop, iteration {{ITERATION}}/{{MAX}}.
@@ -2078,7 +2084,7 @@ Original task:
     NO_PROMISE = "Your previous attempt did not output the completion promise."
     NOT_ACCEPTED = "Your previous attempt was not accepted; why is said in this prompt."
 
-    _SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
+    _SPECIAL: re.Pattern[str] = pattern(r"[.*+?^${}()|\[\]\\]")
 
     @dataclass(frozen=True, slots=True)
     class RalphLoopState:
@@ -2211,10 +2217,11 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
 
     import re
     from collections.abc import Mapping
-    from dataclasses import dataclass, replace
 
     _m = _module("ralph.domain.holder"); Owner = _m["Owner"]
     _m = _module("ralph.domain.promise.loop_state"); RalphLoopConfig = _m["RalphLoopConfig"]; build_continuation_prompt = _m["build_continuation_prompt"]; config_problem = _m["config_problem"]; detect_completion = _m["detect_completion"]; increment_iteration = _m["increment_iteration"]; new_state = _m["new_state"]
+    _m = _module("ralph.patterns"); pattern = _m["pattern"]
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]; replace = _m["replace"]
 
     SESSION_KEY = "sessionId"
     PROCESS_KEY = "process"
@@ -2222,11 +2229,11 @@ It belongs to the session that started it. States of ``ralph run`` name no sessi
 
     LONGEST_TASK = 100_000
 
-    _COMMAND = re.compile(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
-    _OPTION = re.compile(
+    _COMMAND = pattern(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
+    _OPTION = pattern(
         r"""(?:^|(?<=\s))--(max-iterations|completion-promise)(?:=|\s+)(?:"([^"]*)"|'([^']*)'|(\S+))(?=\s|$)"""
     )
-    _UNFINISHED_OPTION = re.compile(r"(?:^|\s)--(max-iterations|completion-promise)(?=\s|=|$)")
+    _UNFINISHED_OPTION = pattern(r"(?:^|\s)--(max-iterations|completion-promise)(?=\s|=|$)")
     _DIGITS = 9
 
     USAGE = "/ralph:loop [--max-iterations N] [--completion-promise TEXT] TASK"
@@ -6938,15 +6945,14 @@ def ralph_guard_shell_output():
 def ralph_guard_shell_redirects():
     """Redirections, here-documents and blanks: what stands between the words of a command."""
 
-    import re
-
     _m = _module("ralph.guard.shell.cursor"); Cursor = _m["Cursor"]
     _m = _module("ralph.guard.shell.syntax"); Redirect = _m["Redirect"]; Text = _m["Text"]
     _m = _module("ralph.guard.shell.words"); read_double_quoted = _m["read_double_quoted"]; read_word = _m["read_word"]
+    _m = _module("ralph.patterns"); pattern = _m["pattern"]
 
-    _REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
-    OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
-    _BLANKS = re.compile(r"(?:[^\S\n]|\\\n)*(?:(?<![^ \t\n;&|(])#[^\n]*)?")
+    _REDIRECT = pattern(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
+    OPERATOR = pattern(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
+    _BLANKS = pattern(r"(?:[^\S\n]|\\\n)*(?:(?<![^ \t\n;&|(])#[^\n]*)?")
     """Blanks, continued lines, a comment."""
 
     def read_redirects(cursor: Cursor) -> tuple[Redirect, ...]:
@@ -7122,16 +7128,15 @@ def ralph_guard_shell_scope():
 def ralph_guard_shell_scripts():
     """Reads a script. Total: whatever the text, a script comes out or ``TooComplex`` is raised."""
 
-    import re
-
     _m = _module("ralph.guard.shell.cursor"); Cursor = _m["Cursor"]
     _m = _module("ralph.guard.shell.redirects"); OPERATOR = _m["OPERATOR"]; match_redirect = _m["match_redirect"]; read_here_documents = _m["read_here_documents"]; read_redirect = _m["read_redirect"]; read_redirects = _m["read_redirects"]; skip_blanks = _m["skip_blanks"]; skip_blanks_and_newlines = _m["skip_blanks_and_newlines"]
     _m = _module("ralph.guard.shell.syntax"); Assignment = _m["Assignment"]; Function = _m["Function"]; Group = _m["Group"]; Simple = _m["Simple"]; Text = _m["Text"]; Variable = _m["Variable"]; plain_text = _m["plain_text"]
     _m = _module("ralph.guard.shell.words"); is_arithmetic = _m["is_arithmetic"]; read_arithmetic = _m["read_arithmetic"]; read_word = _m["read_word"]
+    _m = _module("ralph.patterns"); pattern = _m["pattern"]
 
-    _ASSIGNMENT = re.compile(r"(\w+)(\[[^]]*\])?(\+?)=")
-    _PARENTHESES = re.compile(r"\s*\(\s*\)")
-    _IN = re.compile(r"in\b")
+    _ASSIGNMENT = pattern(r"(\w+)(\[[^]]*\])?(\+?)=")
+    _PARENTHESES = pattern(r"\s*\(\s*\)")
+    _IN = pattern(r"in\b")
     _SKIPPED_KEYWORDS = frozenset(
         ["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "coproc"]
     )
@@ -7464,14 +7469,15 @@ def ralph_guard_shell_words():
     _m = _module("ralph.guard.shell.cursor"); Cursor = _m["Cursor"]
     _m = _module("ralph.guard.shell.escapes"); decode_escapes = _m["decode_escapes"]
     _m = _module("ralph.guard.shell.syntax"); Arithmetic = _m["Arithmetic"]; ProcessFile = _m["ProcessFile"]; Substitution = _m["Substitution"]; Text = _m["Text"]; Variable = _m["Variable"]
+    _m = _module("ralph.patterns"); pattern = _m["pattern"]
 
-    _PLAIN = re.compile(r"[^\s\\'\"`$|&;()<>#@!?+*]+")
-    _PLAIN_QUOTED = re.compile(r"[^\\\"`$]+")
-    _NAME = re.compile(r"[A-Za-z_]\w*")
-    _BRACED_NAME = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?$!-]")
-    _PARENTHESIS = re.compile(r"[()]")
+    _PLAIN = pattern(r"[^\s\\'\"`$|&;()<>#@!?+*]+")
+    _PLAIN_QUOTED = pattern(r"[^\\\"`$]+")
+    _NAME = pattern(r"[A-Za-z_]\w*")
+    _BRACED_NAME = pattern(r"[A-Za-z_]\w*|\d+|[@*#?$!-]")
+    _PARENTHESIS = pattern(r"[()]")
     _SPECIAL_NAMES = "@*#?$!-0123456789"
-    _VALUE_OPERATOR = re.compile(r":?[-=+?]|\^\^?|,,?|##?|%%?|//?|:|@")
+    _VALUE_OPERATOR = pattern(r":?[-=+?]|\^\^?|,,?|##?|%%?|//?|:|@")
 
     def read_word(cursor: Cursor) -> Word | None:
         """The word at ``at``, or None if there is none."""
@@ -8185,7 +8191,6 @@ def ralph_interfaces_hooks_plan_stop():
 
     import os
     import subprocess  # noqa: TID251 (a hook is one file without adapters; git alone is asked, bounded in time)
-    from dataclasses import dataclass
     from typing import TYPE_CHECKING
 
     _m = _module("ralph.domain.plan.active_marker"); MARKER_FILE = _m["MARKER_FILE"]; active_marker_from = _m["active_marker_from"]
@@ -8193,6 +8198,7 @@ def ralph_interfaces_hooks_plan_stop():
     _m = _module("ralph.domain.sandbox.own_git"); ENVIRONMENT = _m["ENVIRONMENT"]; NOT_OWN = _m["NOT_OWN"]; own_git = _m["own_git"]
     _m = _module("ralph.interfaces.hooks.places"); nearest_with = _m["nearest_with"]
     _m = _module("ralph.operations.atomic_files"); read_whole = _m["read_whole"]
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     LARGEST_FILE = 20_000_000
     MOST_REASONS = 20
@@ -8667,6 +8673,373 @@ def ralph_operations_atomic_files():
     __all__ = ["make_state_folder", "read_whole", "write_atomic"]
     return locals()
 
+def ralph_patterns():
+    """Regular expressions that are compiled when they are first used: a run loads hundreds of them, and needs a few."""
+
+    import re
+    from typing import TYPE_CHECKING
+
+    class _Pattern:
+        """Stands for a ``re.Pattern``: the first use of an attribute compiles, later ones find it in the instance."""
+
+        def __init__(self, text: str | bytes, flags: int | re.RegexFlag = 0) -> None:
+            self._given: tuple[Any, Any] = (text, flags)
+
+        def __getattr__(self, name: str) -> Any:
+            compiled = re.compile(*self._given)
+            for attribute in ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"):
+                self.__dict__[attribute] = getattr(compiled, attribute)
+            self.__dict__["pattern"] = compiled.pattern
+            return getattr(compiled, name)
+
+        def __repr__(self) -> str:
+            return f"pattern({self._given[0]!r})"
+
+    if not TYPE_CHECKING:
+        pattern = _Pattern
+    return locals()
+
+def ralph_values():
+    """``dataclass``, ``field``, ``fields`` and ``replace`` as in the standard library, whose methods are made when they are first used.
+
+The standard decorator writes and compiles the methods of a class while its module is loaded. That takes half a
+millisecond for each class, and a run loads hundreds of which it uses a few dozen. Here a class gets its slots at once and the
+rest on demand. To type checkers, to ``dataclasses.fields`` and its like, and to msgspec, these are ordinary dataclasses.
+"""
+
+    from operator import attrgetter
+    from reprlib import recursive_repr
+    from typing import TYPE_CHECKING
+
+    _MISSING: Any = object()
+    _WORTH_COMPILING = 8
+    """Instances after which the ``__init__`` of a class is compiled. Most classes have fewer, and compiling takes longer."""
+
+    class _Field:
+        """What ``field(…)`` says; a plain default says the same in short."""
+
+        __slots__ = (
+            "compare",
+            "default",
+            "default_factory",
+            "hash",
+            "init",
+            "kw_only",
+            "metadata",
+            "name",
+            "repr",
+        )
+
+        def __init__(
+            self,
+            *,
+            default: Any = _MISSING,
+            default_factory: Any = _MISSING,
+            init: bool = True,
+            repr: bool = True,  # noqa: A002
+            compare: bool = True,
+            hash: bool | None = None,  # noqa: A002
+            kw_only: bool = False,
+            metadata: Any = None,
+        ) -> None:
+            self.name = ""
+            self.default, self.default_factory = default, default_factory
+            self.init, self.repr, self.compare, self.kw_only = init, repr, compare, kw_only
+            self.hash = compare if hash is None else hash
+            self.metadata = metadata
+
+    class _Shape:
+        """The fields of a class, in order, and what has been made of them so far."""
+
+        __slots__ = ("_compared", "_hashed", "by_place", "fields", "is_frozen", "owner")
+
+        def __init__(self, owner: type, fields: dict[str, _Field], by_place: tuple[str, ...], *, is_frozen: bool):
+            self.owner = owner
+            self.fields = fields
+            self.by_place = by_place
+            self.is_frozen = is_frozen
+            self._compared: Any = None
+            self._hashed: Any = None
+
+        def compared(self, instance: object) -> Any:
+            """What equality goes by."""
+            if self._compared is None:
+                self._compared = _getter([name for name, each in self.fields.items() if each.compare])
+            return self._compared(instance)
+
+        def hashed(self, instance: object) -> Any:
+            if self._hashed is None:
+                self._hashed = _getter([name for name, each in self.fields.items() if each.hash])
+            return self._hashed(instance)
+
+    def _getter(names: list[str]) -> Any:
+        return attrgetter(*names) if names else lambda _: ()
+
+    def _dataclass(
+        *,
+        frozen: bool = False,
+        slots: bool = False,
+        kw_only: bool = False,
+        eq: bool = True,
+        repr: bool = True,  # noqa: A002
+    ) -> Any:
+        def decorate(cls: type) -> type:
+            namespace = dict(cls.__dict__)
+            namespace.pop("__dict__", None)
+            namespace.pop("__weakref__", None)
+            own = _take_fields(namespace, is_keyword=kw_only)
+            fields: dict[str, _Field] = {}
+            inherited: set[str] = set()
+            for base in reversed(cls.__mro__[1:]):
+                if shape := base.__dict__.get("__shape__"):
+                    fields.update(shape.fields)
+                inherited.update(base.__dict__.get("__slots__", ()))
+            fields.update(own)
+            by_place = tuple([name for name, each in fields.items() if each.init and not each.kw_only])
+            defaults: dict[str, Any] = {"__match_args__": by_place}
+            if repr:
+                defaults["__repr__"] = _repr
+            if eq:
+                defaults["__eq__"] = _eq
+                if namespace.get("__hash__") is None:
+                    namespace["__hash__"] = _hash if frozen else None
+            if frozen:
+                defaults |= _FROZEN
+            if slots:
+                namespace["__slots__"] = tuple([name for name in own if name not in inherited])
+            made = type(cls)(
+                cls.__name__,
+                cls.__bases__,
+                {
+                    **defaults,
+                    **namespace,
+                    "__qualname__": cls.__qualname__,
+                    "__dataclass_fields__": _STANDARD_FIELDS,
+                    "__dataclass_params__": _STANDARD_PARAMETERS,
+                },
+            )
+            shape = _Shape(made, fields, by_place, is_frozen=frozen)
+            made.__shape__ = shape  # type: ignore[attr-defined]
+            if "__init__" not in namespace:
+                made.__init__ = _first_inits(shape)  # type: ignore[misc]
+            return made
+
+        return decorate
+
+    def _take_fields(namespace: dict[str, Any], *, is_keyword: bool) -> dict[str, _Field]:
+        """The fields that the class itself declares; their defaults leave its namespace, where slots will be."""
+        found: dict[str, _Field] = {}
+        for name, kind in namespace.get("__annotations__", {}).items():
+            if kind.startswith("ClassVar"):  # all our annotations are strings
+                continue
+            given = namespace.pop(name, _MISSING)
+            each = given if isinstance(given, _Field) else _Field(default=given)
+            each.name, each.kw_only = name, each.kw_only or is_keyword
+            found[name] = each
+        return found
+
+    def _first_inits(shape: _Shape) -> Any:
+        """An ``__init__`` that puts the arguments where they belong by looking, and soon makes place for a compiled one."""
+        left = _WORTH_COMPILING
+
+        def __init__(self: object, *arguments: Any, **named: Any) -> None:  # noqa: N807
+            nonlocal left
+            left -= 1
+            if left < 0 or not _fill(self, shape, arguments, named):
+                compiled = _compile_init(shape)
+                shape.owner.__init__ = compiled  # type: ignore[misc]
+                compiled(self, *arguments, **named)  # arguments that do not fit get the error of any function
+
+        return __init__
+
+    def _fill(instance: object, shape: _Shape, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        """Whether the arguments fit."""
+        if len(arguments) > len(shape.by_place):
+            return False
+        placed = dict(zip(shape.by_place, arguments, strict=False))
+        if named.keys() & placed.keys():
+            return False
+        given = {**placed, **named}
+        put = object.__setattr__
+        for name, each in shape.fields.items():
+            if each.init and name in given:
+                put(instance, name, given.pop(name))
+            elif each.default_factory is not _MISSING:
+                put(instance, name, each.default_factory())
+            elif each.default is not _MISSING:
+                put(instance, name, each.default)
+            elif each.init:
+                return False
+        if given:
+            return False
+        if hasattr(instance, "__post_init__"):
+            instance.__post_init__()
+        return True
+
+    def _compile_init(shape: _Shape) -> Any:
+        scope: dict[str, Any] = {"_MISSING": _MISSING}
+        by_place: list[str] = ["self"]
+        by_name: list[str] = []
+        body: list[str] = []
+        for name, each in shape.fields.items():
+            value = name
+            if each.default_factory is not _MISSING:
+                scope[f"_make_{name}"] = each.default_factory
+                value = f"_make_{name}() if {name} is _MISSING else {name}" if each.init else f"_make_{name}()"
+                parameter = f"{name}=_MISSING"
+            elif each.default is not _MISSING:
+                scope[f"_default_{name}"] = each.default
+                value = name if each.init else f"_default_{name}"
+                parameter = f"{name}=_default_{name}"
+            elif each.init:
+                parameter = name
+            else:
+                continue  # __post_init__ sets it
+            if each.init:
+                (by_name if each.kw_only else by_place).append(parameter)
+            if shape.is_frozen:  # past __setattr__, which refuses
+                if slot := getattr(shape.owner, name, None):
+                    scope[f"_set_{name}"] = slot.__set__
+                    body.append(f"_set_{name}(self, {value})")
+                else:
+                    body.append(f"object.__setattr__(self, {name!r}, {value})")
+            else:
+                body.append(f"self.{name} = {value}")
+        if hasattr(shape.owner, "__post_init__"):
+            body.append("self.__post_init__()")
+        parameters = ", ".join([*by_place, *(["*", *by_name] if by_name else [])])
+        text = f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"])
+        exec(text, scope)  # noqa: S102 (names of fields, as the standard library does)
+        made = scope["__init__"]
+        made.__qualname__ = f"{shape.owner.__qualname__}.__init__"
+        return made
+
+    def _shape(instance: Any) -> _Shape:
+        shape: _Shape = type(instance).__shape__
+        return shape
+
+    @recursive_repr()
+    def _repr(self: Any) -> str:
+        shown = [f"{name}={getattr(self, name)!r}" for name, each in _shape(self).fields.items() if each.repr]
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    def _eq(self: Any, other: object) -> Any:
+        if type(other) is not type(self):
+            return NotImplemented
+        shape = _shape(self)
+        return shape.compared(self) == shape.compared(other)
+
+    def _hash(self: Any) -> int:
+        return hash(_shape(self).hashed(self))
+
+    def _refuse_to_set(self: Any, name: str, value: object) -> None:
+        _refuse(self, name, "assign to")
+        object.__setattr__(self, name, value)
+
+    def _refuse_to_delete(self: Any, name: str) -> None:
+        _refuse(self, name, "delete")
+        object.__delattr__(self, name)
+
+    def _refuse(instance: Any, name: str, what: str) -> None:
+        shape = _shape(instance)
+        if type(instance) is shape.owner or name in shape.fields:
+            from dataclasses import FrozenInstanceError
+
+            message = f"cannot {what} field {name!r}"
+            raise FrozenInstanceError(message)
+
+    def _state(self: Any) -> list[Any]:
+        """To be copied and pickled: whatever does that sets attributes otherwise, which is refused."""
+        return [getattr(self, name) for name in _shape(self).fields]
+
+    def _take_state(self: Any, state: list[Any]) -> None:
+        for name, value in zip(_shape(self).fields, state, strict=True):
+            object.__setattr__(self, name, value)
+
+    _FROZEN = {
+        "__setattr__": _refuse_to_set,
+        "__delattr__": _refuse_to_delete,
+        "__getstate__": _state,
+        "__setstate__": _take_state,
+    }
+
+    class _Standard:
+        """An attribute by which others know a dataclass: taken from a standard one, once it is asked for."""
+
+        def __init__(self, name: str, make: Any) -> None:
+            self._name = name
+            self._make = make
+
+        def __get__(self, _: object, asked: Any) -> Any:
+            shape: _Shape = asked.__shape__
+            value = getattr(self._make(shape), self._name)
+            setattr(shape.owner, self._name, value)
+            return value
+
+    def _as_strict(shape: _Shape) -> type:
+        import dataclasses
+
+        return dataclasses.make_dataclass(shape.owner.__name__, [], frozen=shape.is_frozen)
+
+    def _with_fields(shape: _Shape) -> type:
+        """Without any method: nobody asks for them, and they are what takes time."""
+        import dataclasses
+
+        namespace: dict[str, Any] = {
+            "__doc__": "Never seen.",
+            "__annotations__": dict.fromkeys(shape.fields, object),
+        }
+        for name, each in shape.fields.items():
+            options: dict[str, Any] = {}
+            if each.default is not _MISSING:
+                options["default"] = each.default
+            if each.default_factory is not _MISSING:
+                options["default_factory"] = each.default_factory
+            namespace[name] = dataclasses.field(
+                init=each.init,
+                repr=each.repr,
+                compare=each.compare,
+                hash=each.hash,
+                kw_only=each.kw_only,
+                metadata=each.metadata,
+                **options,
+            )
+        plain: Any = type(shape.owner.__name__, (), namespace)
+        made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(plain)
+        for base in reversed(shape.owner.__mro__):
+            # Put in afterwards: the standard library would look into each text for what is no field.
+            for name, kind in base.__dict__.get("__annotations__", {}).items():  # noqa: RUF063 (imports a lot)
+                if name in shape.fields:
+                    made.__dataclass_fields__[name].type = kind
+        return made  # type: ignore[no-any-return]
+
+    _STANDARD_FIELDS = _Standard("__dataclass_fields__", _with_fields)
+    _STANDARD_PARAMETERS = _Standard("__dataclass_params__", _as_strict)
+
+    def _replace(instance: Any, /, **changes: Any) -> Any:
+        shape: _Shape | None = vars(type(instance)).get("__shape__")
+        if shape is None:
+            import dataclasses
+
+            return dataclasses.replace(instance, **changes)
+        for name, each in shape.fields.items():
+            if each.init and name not in changes:
+                changes[name] = getattr(instance, name)
+        return type(instance)(**changes)
+
+    def _fields(of: Any) -> tuple[Any, ...]:
+        shape: _Shape | None = vars(of if isinstance(of, type) else type(of)).get("__shape__")
+        if shape is None:  # somebody else's dataclass, which may be derived from one of ours
+            import dataclasses
+
+            return dataclasses.fields(of)
+        return tuple(shape.fields.values())
+
+    if not TYPE_CHECKING:
+        MISSING, Field, field = _MISSING, _Field, _Field
+        dataclass, fields, replace = _dataclass, _fields, _replace
+    return locals()
+
 _MODULES = {
     "ralph.adapters.files": ralph_adapters_files,
     "ralph.adapters.trust_store": ralph_adapters_trust_store,
@@ -8748,6 +9121,8 @@ _MODULES = {
     "ralph.interfaces.hooks.transcript": ralph_interfaces_hooks_transcript,
     "ralph.operations.agreement": ralph_operations_agreement,
     "ralph.operations.atomic_files": ralph_operations_atomic_files,
+    "ralph.patterns": ralph_patterns,
+    "ralph.values": ralph_values,
 }
 
 

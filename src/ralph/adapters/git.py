@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
@@ -15,6 +14,7 @@ from ralph.domain.sandbox.own_git import ENVIRONMENT, OWN, own_git
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import ConfigError, GitFailed
+from ralph.values import dataclass
 
 SECONDS = 300.0
 SLOW = (3.0, 10.0, 60.0)

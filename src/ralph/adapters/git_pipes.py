@@ -7,7 +7,6 @@ taken longer than usual: that takes as long as git's own walk through all folder
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,10 +15,11 @@ from pathlib import Path
 from ralph.adapters import beneath
 from ralph.adapters.git_folders import MARKER, git_folders
 from ralph.errors import ConfigError
+from ralph.patterns import pattern
 
 _NAMES = frozenset({MARKER, ".gitattributes", ".gitignore", ".gitmodules", ".mailmap"})
 _FOLDERS = ("info", "pack", "refs", "worktrees")
-_OBJECT = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
+_OBJECT = pattern(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 
 
 def release_pipes(root: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from ralph.agent_names import ACP, known_agents
@@ -22,11 +20,13 @@ from ralph.config.kinds import (
 )
 from ralph.domain.agent.definition import OLDER_OUTPUT_WORDS, TEXT, PromptWay
 from ralph.domain.agent.options import Isolation, Permissions
+from ralph.patterns import pattern
+from ralph.values import dataclass, replace
 
 ADAPTERS: Final = known_agents()
 _OUTPUTS: Final = (TEXT, *(name for name in ADAPTERS if name != ACP))
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, slots=True)

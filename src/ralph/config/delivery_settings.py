@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import STRINGS, Choice, Number, Reading, Text, YesNo, setting
 from ralph.config.untrusted import ALWAYS, only, rising
+from ralph.values import dataclass
 
 MERGE = ("off", "merge", "squash", "rebase")
 """As in ``domain/delivery/facts.MergeMethod``, which every start of ralph would have to load."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ralph.config.kinds import COUNT, STRINGS, Choice, Named, Text, YesNo, setting
 from ralph.domain.sandbox.kind import ASKABLE, AUTO, STRONGEST
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,9 @@ environment variable: one declaration, so these cannot disagree.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import os
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -20,11 +18,13 @@ from ralph.config.untrusted import NEVER, Untrusted
 from ralph.domain.text.masking import mask_values
 from ralph.domain.text.reader import KeyPath, Problem, nearest, spell
 from ralph.domain.text.secret_names import looks_secret
+from ralph.patterns import pattern
+from ralph.values import MISSING, Field, field, fields
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_WHOLE = pattern(r"[+-]?[0-9]{1,18}")
 _VARIABLE_NAME = r"^[^=\u0000]+$"
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
@@ -431,8 +431,8 @@ def setting(
         "says": says,
     }
     if isinstance(default, dict):  # always the empty one
-        return cast(T, dataclasses.field(default_factory=dict, metadata=metadata))
-    return dataclasses.field(default=default, metadata=metadata)
+        return cast(T, field(default_factory=dict, metadata=metadata))
+    return field(default=default, metadata=metadata)
 
 
 class Setting(NamedTuple):
@@ -454,8 +454,8 @@ class Setting(NamedTuple):
         return not (isinstance(self.kind, Text) and self.kind.filled and not self.default)
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
-    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+def _default(declared: Field[Any]) -> Any:
+    return declared.default if declared.default_factory is MISSING else declared.default_factory()
 
 
 class Table(JsonKind[T]):
@@ -475,8 +475,8 @@ class Table(JsonKind[T]):
     def settings(self) -> tuple[Setting, ...]:
         if self._settings is None:
             self._settings = tuple(
-                Setting(name=field.name, key=camel(field.name), default=_default(field), **field.metadata)
-                for field in dataclasses.fields(self.cls)  # type: ignore[arg-type]
+                Setting(name=each.name, key=camel(each.name), default=_default(each), **each.metadata)
+                for each in fields(self.cls)  # type: ignore[arg-type]
             )
         return self._settings
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +32,7 @@ from ralph.domain.text.masking import mask_values
 from ralph.domain.text.reader import KeyPath, Problem, spell
 from ralph.domain.text.secret_names import MASK
 from ralph.errors import ConfigError
+from ralph.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ralph.domain.text.reader import KeyPath
+from ralph.values import dataclass, field
 
 DEEPEST = 20
 MOST_VALUES = 5_000

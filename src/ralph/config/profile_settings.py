@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import (
@@ -24,6 +23,7 @@ from ralph.config.kinds import (
     setting,
 )  # fmt: skip
 from ralph.config.untrusted import ALWAYS, FEWER, HIGHER, LOWER, MORE, lower_than_usual, only, rising
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.config.project_search import (
@@ -16,6 +15,7 @@ from ralph.config.project_search import (
     stranger_in,
 )
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 __all__ = ["STATE_FOLDER", "Root", "find_root", "git_top", "shares_record"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import Choice, Kind, ListOf, Nullable, Reading, Text, Whole, setting
 from ralph.config.untrusted import FEWER, lower_than_usual, rising
 from ralph.domain.sandbox.kind import ASKABLE, Network, is_as_strong
+from ralph.values import dataclass
 
 
 class Host(Kind[str]):

@@ -7,7 +7,6 @@ variables all come from these declarations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.config.agent_definitions import ADAPTERS, DefinedAgentSettings, Definitions
@@ -54,6 +53,7 @@ from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.domain.text.excerpt import Keep
 from ralph.guard.judgement import PACKS
+from ralph.values import dataclass
 
 
 class Use(StrEnum):

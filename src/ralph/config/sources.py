@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from ralph.config.schema import SETTINGS
 from ralph.domain.tasks.workflow_template import WORKFLOW_FILE
 from ralph.domain.text.reader import KeyPath, Problem, nearest
 from ralph.domain.text.strict_json import BadJson, parse_json
+from ralph.values import dataclass
 
 LARGEST_BYTES = 10_000_000
 SETTINGS_FILE = ".ralph/settings.json"

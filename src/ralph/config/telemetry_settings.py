@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import Reading, Text, YesNo, setting
 from ralph.config.untrusted import only
 from ralph.domain.telemetry.destination import is_address
+from ralph.values import dataclass
 
 
 class Address(Text):

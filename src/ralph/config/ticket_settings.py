@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.config.kinds import Choice, Number, Text, YesNo, setting
 from ralph.config.untrusted import HIGHER, only
+from ralph.values import dataclass
 
 CLOSE = ("delivered", "always", "never")
 

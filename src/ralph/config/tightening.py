@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from ralph.config.kinds import Table
+from ralph.values import replace
 
 T = TypeVar("T")
 

@@ -7,13 +7,13 @@ file of the repository. References to variables (``$NAME``) are never resolved: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.config.plain_yaml import BadYaml, read_plain_yaml
 from ralph.config.sources import Kept, Layer, Merged, Origin
 from ralph.domain.tasks.workflow_template import WORKFLOW_FILE, split_workflow, translate_body
 from ralph.domain.text.reader import KeyPath, Problem, spell
+from ralph.values import dataclass, field
 
 LARGEST_BYTES = 200_000
 """What a role's instructions may have, which are in the same file."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from ralph.config.kinds import Kind, Limit, ListOf, Reading, Text, setting
 from ralph.config.sandbox_settings import Host
 from ralph.config.untrusted import ALWAYS, FEWER
+from ralph.values import dataclass
 
 
 class ShellLines(Kind[tuple[str, ...]]):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.events import AgentEnded, LoopEvent
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
+from ralph.values import replace
 
 
 def _no_time() -> float:

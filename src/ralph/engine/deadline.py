@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Hindrance, Obstacle
 from ralph.engine.ports import Control
+from ralph.values import replace
 
 LOOK_EVERY = 0.5
 

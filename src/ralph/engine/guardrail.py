@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback, Placement, guardrail_failure
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.engine.ports import Commands, Journal, Judging, When
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

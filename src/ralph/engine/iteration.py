@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import Signal
@@ -28,6 +27,7 @@ from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Judging, Snapshot, Trigger, When
 from ralph.engine.tally import Tally
 from ralph.errors import RalphError
+from ralph.values import replace
 
 Save = Callable[[LoopState], LoopState]
 """Puts on record where the run stands; gives the state with the time that the run has taken."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
 
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Judged, Pending, Settled
 from ralph.domain.loop.decision import STOPPED, GiveUp, Outcome, Retry, Stop, decide
@@ -17,6 +16,7 @@ from ralph.engine.pause import pause_after, stand_by, wait_for_work
 from ralph.engine.ports import Snapshot
 from ralph.engine.shift import ShiftOver
 from ralph.errors import GitFailed, RalphError
+from ralph.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

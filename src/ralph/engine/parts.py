@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.domain.loop.assignment import Assignment
@@ -29,6 +28,7 @@ from ralph.engine.ports import (
     Workspace,
 )
 from ralph.engine.shift import ENDLESS, Shift
+from ralph.values import dataclass, field
 
 
 def as_given(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 from ralph.domain.loop.decision import Decision, Retry
 from ralph.domain.loop.events import PauseBegan
 from ralph.domain.loop.state import LoopState
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import Control
+from ralph.values import replace
 
 LOOK_EVERY = 1.0
 """Seconds: so soon it is noticed that there is nothing to wait for any more; also the clock of a laptop that slept."""

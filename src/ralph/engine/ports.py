@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
@@ -18,6 +17,7 @@ from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_change import SessionChange
 from ralph.domain.loop.session_report import AgentReport, Ending, Exhausted, Fault, Spend
 from ralph.domain.loop.state import LoopState
+from ralph.values import dataclass, field
 
 if TYPE_CHECKING:
     from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand

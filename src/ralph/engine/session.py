@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from ralph.agent_names import PLAIN
@@ -35,6 +34,7 @@ from ralph.engine.ports import (
     Running,
     Timeouts,
 )
+from ralph.values import replace
 
 STDERR_KEPT = 4_000
 LOOK_EVERY = 0.5

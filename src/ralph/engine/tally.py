@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ralph.domain.loop.events import AgentEnded, CheckEnded, CheckStarted, LoopEvent
 from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.loop.session_report import Spend
 from ralph.engine.deadline import TimeOver, unless_cut
 from ralph.engine.ports import Check, Judging, Publish
+from ralph.values import replace
 
 NOTHING = Spend()
 

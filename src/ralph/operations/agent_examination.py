@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.adapters.agents.registry import facts_of
@@ -25,6 +24,7 @@ from ralph.domain.views.health import (
     worst,
 )
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
+from ralph.values import dataclass, field
 
 PROBE_SECONDS = 10.0
 """The longest that a question to a program may take."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -47,6 +46,7 @@ from ralph.errors import UsageError
 from ralph.operations.agent_examination import Interviewer, find_program
 from ralph.operations.doctor import find_agents
 from ralph.testing.model import ScriptedModel, Step, WriteFile
+from ralph.values import dataclass, field
 
 if TYPE_CHECKING:
     from ralph.adapters.processes.watcher import Watcher

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.bus.message_bus import MessageBus, new_message
@@ -13,6 +12,7 @@ from ralph.config.root import STATE_FOLDER
 from ralph.domain.supervision.message import BusReading
 from ralph.domain.supervision.task_folder import ID_HINT, PROJECT_BUS, TASK_BUS, TASKS_FOLDER, problem_with_id
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 EVERY = 0.25
 

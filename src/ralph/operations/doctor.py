@@ -8,7 +8,6 @@ import platform
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from ralph.adapters.agents.registry import acp_programs, facts_of
@@ -29,6 +28,7 @@ from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, exami
 from ralph.operations.agreement import is_waived
 from ralph.operations.settings_examination import examine_settings, examine_trust, examine_worktrees
 from ralph.operations.trust import Standing, read_agreed
+from ralph.values import replace
 from ralph.wiring.agents import installed_agents, kind_of, needs_of, program_of
 from ralph.wiring.confinement import policy_of
 

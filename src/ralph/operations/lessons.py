@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.files import read_plain, real_path
@@ -13,6 +12,7 @@ from ralph.domain.lessons.patch import patch_of
 from ralph.domain.lessons.pitfalls import new_lessons, with_pitfalls
 from ralph.domain.lessons.repeated_failures import Lesson, lessons_of
 from ralph.errors import StoreError, UsageError
+from ralph.values import dataclass
 
 FILES = ("AGENTS.md", "CLAUDE.md")
 MOST_BYTES = 1_000_000

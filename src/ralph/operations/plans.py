@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from ralph.domain.plan.stop_checks import check_invariants, flat
 from ralph.domain.plan.story import ReviewRules
 from ralph.domain.text.figures import plural
 from ralph.errors import UsageError
+from ralph.values import dataclass, field
 
 if TYPE_CHECKING:
     from ralph.adapters.workspace.plan_repository import GitPlanRepository

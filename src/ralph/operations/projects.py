@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.config.root import STATE_FOLDER, find_root
 from ralph.errors import RalphError, UsageError
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.feed import Feed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from ralph.adapters.agents.registry import facts_of
 from ralph.adapters.project_checks import find_setup
@@ -15,6 +14,7 @@ from ralph.domain.text.reader import Problem
 from ralph.domain.views.health import Area, Finding, Health
 from ralph.errors import RalphError
 from ralph.operations.trust import Standing, standing_of
+from ralph.values import replace
 from ralph.wiring.agents import adapters_of, kind_of
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ralph.domain.tasks.dependencies import addition_problems
@@ -13,6 +12,7 @@ from ralph.domain.text.figures import plural
 from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 SHOWN_PROBLEMS = 50
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,7 @@ from ralph.domain.text.masking import mask_all, mask_text
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.tasks import TaskFilter, TaskView, view_of
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.adapters.storage.tickets import TicketStore

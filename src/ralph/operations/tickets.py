@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from ralph.config.root import STATE_FOLDER
 from ralph.domain.tickets.intake import Intake
 from ralph.errors import UsageError
 from ralph.operations.tasks import has_tasks, open_record
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.config.root import Root

@@ -115,9 +115,8 @@ def scm_asks(root: Root, loaded: Loaded) -> tuple[Demand, ...]:
 
 def delivery_asks(root: Root, loaded: Loaded, *, delivers: bool = False) -> tuple[Demand, ...]:
     """Where the repository makes a run push that delivers, and what that runs. ``delivers``: whatever the settings say."""
-    from dataclasses import replace
-
     from ralph.domain.delivery.kind import DeliveryKind
+    from ralph.values import replace
     from ralph.wiring.delivery import delivery_demands
 
     settings = replace(loaded.settings, delivery=DeliveryKind.PR) if delivers else loaded.settings

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.domain.loop.events import LoopEvent
 from ralph.domain.loop.state import LoopState
 from ralph.engine.ports import SessionFiles
+from ralph.values import dataclass, field
 
 
 @dataclass(slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 
 from ralph.domain.agent.events import Text
 from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.events import AgentActed
 from ralph.domain.loop.session_report import AgentReport, Fault, Spend
 from ralph.engine.ports import AgentRequest, Publish
+from ralph.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

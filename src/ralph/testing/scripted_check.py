@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.engine.ports import Judging, When
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

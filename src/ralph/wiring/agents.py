@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from ralph.adapters.agents.registry import (
@@ -27,6 +26,7 @@ from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
 from ralph.domain.views.agent_versions import CHAINED
 from ralph.engine.ports import AgentAdapter
 from ralph.errors import AgentUnavailable
+from ralph.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.config.loading import Sources
@@ -14,6 +13,7 @@ from ralph.domain.fleet.allowance import allowed_kind, is_demanding, is_own_comm
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
+from ralph.values import replace
 from ralph.wiring.delivery import is_delivered
 from ralph.wiring.launch import Launch
 

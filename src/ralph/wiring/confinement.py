@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.sandbox.own_git import own_git
 from ralph.domain.telemetry.destination import header_values
 from ralph.engine.ports import Control, ProcessRunner
+from ralph.values import dataclass
 from ralph.wiring.agents import needs_of
 from ralph.wiring.launch import Launch
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ralph.domain.delivery.kind import DeliveryKind
 from ralph.errors import ServiceAway, ServiceRefused, UsageError
+from ralph.values import dataclass, replace
 
 if TYPE_CHECKING:
     from ralph.adapters.git import Git

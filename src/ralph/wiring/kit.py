@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -27,6 +26,7 @@ from ralph.engine.ports import Agent, AgentRequest, Check, Clock, Control, Proce
 from ralph.engine.recording import Listener, Recorder
 from ralph.engine.session import AgentSession, Attendant
 from ralph.errors import RalphError, ServiceAway
+from ralph.values import dataclass, field, replace
 from ralph.wiring.agents import ChosenAgents, can_probe, versions_of
 from ralph.wiring.announcement import named_commands, places_of
 from ralph.wiring.confinement import Runners

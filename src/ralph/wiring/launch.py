@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -24,6 +23,7 @@ from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.parts import as_given, never, no_checks
 from ralph.engine.ports import Action, Adviser, Agent, Check, Probe, PromptStyle, Work, Workspace
 from ralph.engine.shift import ENDLESS, Shift
+from ralph.values import dataclass
 from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.requirements import absent_programs
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.checks.commands import ShellCommands
@@ -13,6 +12,7 @@ from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task
 from ralph.engine.deadline import until_time_is_over
 from ralph.engine.tasks.verification import verify_merge
+from ralph.values import dataclass
 from ralph.wiring.kit import Kit
 
 

@@ -6,7 +6,6 @@ It belongs to the plan, not to a run: `ralph runs prune` must not turn what nobo
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ralph.adapters.storage.run_files import load_request
 from ralph.domain.text.safe_text import slug
 from ralph.engine.plans.ports import TrustedPlan, trusted_plan_from
 from ralph.errors import StoreError
+from ralph.values import dataclass
 
 ASIDE = "plan"
 """In a run's folder: what was undone."""

@@ -6,7 +6,6 @@ import os
 import posixpath
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.engine.ports import Adviser, Agent, Check, Commands, When
+from ralph.values import dataclass, replace
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import nothing_to_begin
 

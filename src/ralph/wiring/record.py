@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from time import gmtime, strftime
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from ralph.domain.loop.state import LoopState
 from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import Clock
 from ralph.errors import RalphError
+from ralph.values import dataclass, replace
 from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.requirements import pricing
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ralph.adapters.files import read_whole, write_atomic
 from ralph.domain.delivery.pull_name import PullName, parse_pull
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import GitFailed, StoreError, UsageError
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.adapters.git import Git

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.agents.registry import split_flags
@@ -25,6 +24,7 @@ from ralph.domain.tasks.roles import (
 )
 from ralph.domain.tasks.task import TaskStatus
 from ralph.errors import ConfigError
+from ralph.values import replace
 from ralph.wiring.agents import ChosenAgents, chosen_agents, program_of
 
 TEMPLATES = Path(__file__).parents[1] / "profiles" / "templates"

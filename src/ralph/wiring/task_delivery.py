@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 
 from ralph.adapters.git import Git
 from ralph.adapters.storage.earlier_runs import figures_of_task
@@ -22,6 +21,7 @@ from ralph.engine.delivery.delivery import Delivery
 from ralph.engine.delivery.ports import Proven
 from ralph.engine.tasks.ports import JudgeOnce, Worktree
 from ralph.engine.tasks.ship import TaskShip
+from ralph.values import dataclass, replace
 from ralph.wiring.delivery import Port, memory_of, order_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.merge_check import FinalVerification

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from ralph.config.root import STATE_FOLDER, Root
 from ralph.config.sources import DEFAULT
 from ralph.domain.tickets.coverage import Imports, covers, sandbox_for
 from ralph.errors import UsageError
+from ralph.values import replace
 
 if TYPE_CHECKING:
     from ralph.adapters.online.github_login import Surroundings

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import ClassVar, Protocol
 
@@ -34,6 +33,7 @@ from ralph.engine.ports import (
     Trigger,
 )
 from ralph.errors import ConfigError, GitFailed, StoreError
+from ralph.values import dataclass, field
 
 OUTPUT_KEPT = 2_000
 LISTED = 10_000_000  # characters of file names

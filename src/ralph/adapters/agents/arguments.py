@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
+
+from ralph.patterns import pattern
 
 MAX_ARGUMENT_BYTES = 100_000
 """A prompt longer than this does not go on a command line: Linux takes 128 KiB in one argument."""
 
-_SEPARATOR = re.compile(r"[/\\]")
+_SEPARATOR = pattern(r"[/\\]")
 
 
 def gives(arguments: Iterable[str], *flags: str) -> bool:

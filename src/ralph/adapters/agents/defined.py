@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ralph.adapters.agents.final_words import FinalWordsParser
 from ralph.adapters.agents.plain.agent import PlainAdapter
@@ -13,6 +12,7 @@ from ralph.domain.agent.events import AgentEvent
 from ralph.domain.agent.options import SessionOptions
 from ralph.domain.loop.session_report import Exhausted, Fault
 from ralph.engine.ports import AgentAdapter, AgentRequest, Command, Exit, OutputMode, StreamParser
+from ralph.values import replace
 
 
 class DialectAdapter:

@@ -12,16 +12,18 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
+from ralph.patterns import pattern
+
 # No possessive quantifiers or atomic groups: early releases of Python 3.11 match them wrongly, and an echo that is not
 # recognised is a false "done". Each pattern is linear without them: no two parts of it can match the same character.
 
 # A word's letters, except that of a written-out line break or tab: ``\n`` stands for white space in a JSON string.
-_WORD: re.Pattern[str] = re.compile(r"(?:(?<!\\)[^\W\d_]|(?<=\\)[^\W\d_nrt])[^\W\d_]*")
+_WORD: re.Pattern[str] = pattern(r"(?:(?<!\\)[^\W\d_]|(?<=\\)[^\W\d_nrt])[^\W\d_]*")
 _BETWEEN = r"[\W\d_]*"
 _ESCAPED_BLANK = r"(?<=\\)[nrt]"
 # The first character behind an echo that does not close its last word. A "<" opens a tag of the agent's own.
-_AFTER_CLOSING: re.Pattern[str] = re.compile(r"(?<!\\)[^\W_]|(?<=\\)[^\W_nrt]|[\s<]")
-_LETTER_OR_END_OF_LINE: re.Pattern[str] = re.compile(r"[^\W\d_]|[\n<]")
+_AFTER_CLOSING: re.Pattern[str] = pattern(r"(?<!\\)[^\W_]|(?<=\\)[^\W_nrt]|[\s<]")
+_LETTER_OR_END_OF_LINE: re.Pattern[str] = pattern(r"[^\W\d_]|[\n<]")
 _OPENING_LETTERS = 8
 _SPARE_CHARS = 64 * 1024
 

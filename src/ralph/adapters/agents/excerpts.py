@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from ralph.patterns import pattern
 
 MAX_SUMMARY_CHARS = 200
 MAX_OUTPUT_CHARS = 2_000
@@ -34,7 +34,7 @@ def count_lines(text: str) -> int:
 
 
 # CSI (colours, cursor), OSC (titles, links; up to its end or the end of the line), and the two-character rest.
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]?|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?")
+_ANSI = pattern(r"\x1b\[[0-?]*[ -/]*[@-~]?|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?")
 
 
 def without_ansi(text: str) -> str:

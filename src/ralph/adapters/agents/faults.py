@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from ralph.adapters.agents.excerpts import one_line, without_ansi
@@ -16,6 +15,8 @@ from ralph.domain.agent.events import NO_RESULT, AgentEvent, ErrorReported, Limi
 from ralph.domain.agent.facts import AgentFacts
 from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited, Transient
 from ralph.engine.ports import Exit
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 EMPTY_RESPONSE = Transient("empty response")
 
@@ -24,7 +25,7 @@ INTERRUPTED = "error_during_execution"
 
 MAX_REASON_CHARS = 300
 _SIGNAL_BASE = 128  # shells and node report "ended by signal n" as 128 + n
-_STARTUP_ERROR = re.compile(r"^(?:error|usage)\b", re.IGNORECASE)
+_STARTUP_ERROR = pattern(r"^(?:error|usage)\b", re.IGNORECASE)
 
 _Event = TypeVar("_Event", TurnEnded, LimitReported, ErrorReported)
 

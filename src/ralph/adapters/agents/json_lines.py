@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 
 import msgspec
 
 from ralph.adapters.agents.excerpts import MAX_OUTPUT_CHARS
 from ralph.domain.agent.events import AgentEvent, Noise, Unknown
+from ralph.patterns import pattern
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Everything a msgspec decoder raises on bad input; a wrong type (ValidationError) is a DecodeError too."""
@@ -26,7 +26,7 @@ DEEPEST_REPAIR = 500
 """Levels of nesting. How many the decoders can take differs between releases of Python."""
 
 # The end of a string is optional, so that one without an end is looked through once.
-_STRING_OR_BRACKET = re.compile(rb'"[^"]*"?|[][{}]')
+_STRING_OR_BRACKET = pattern(rb'"[^"]*"?|[][{}]')
 
 decode_kind = msgspec.json.Decoder(Kind).decode
 

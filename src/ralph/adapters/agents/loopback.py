@@ -7,13 +7,13 @@ load it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
 from ralph.agent_names import named_agents
+from ralph.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Protocol, cast
 from ralph.agent_names import ACP, PLAIN, known_agents
 from ralph.domain.agent.options import NO_OPTIONS, SessionOptions
 from ralph.errors import ConfigError
+from ralph.patterns import pattern
 
 if TYPE_CHECKING:
     from ralph.domain.agent.definition import AgentDefinition
     from ralph.domain.agent.facts import AgentFacts
     from ralph.engine.ports import AgentAdapter
 
-_LAUNCHER_SUFFIX = re.compile(r"\.(?:cmd|exe|bat|ps1)$")
+_LAUNCHER_SUFFIX = pattern(r"\.(?:cmd|exe|bat|ps1)$")
 
 
 class _MakesAdapter(Protocol):

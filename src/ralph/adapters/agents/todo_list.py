@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -13,6 +11,8 @@ from msgspec import Struct
 from ralph.adapters.agents.excerpts import one_line
 from ralph.adapters.agents.json_lines import UNREADABLE
 from ralph.domain.agent.events import TodoChanged, TodoItem, TodoStatus
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 TODO_TOOLS: Final = frozenset(("TodoWrite", "todo_write", "TaskCreate", "TaskUpdate"))
 """The tools whose calls change the list."""
@@ -49,7 +49,7 @@ _STATUSES: Final = {
     "in-progress": TodoStatus.ACTIVE,
     "completed": TodoStatus.DONE,
 }
-_CREATED = re.compile(r"[Tt]ask #(\d+)")
+_CREATED = pattern(r"[Tt]ask #(\d+)")
 
 
 def status_of(word: str) -> TodoStatus:

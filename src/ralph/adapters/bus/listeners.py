@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from ralph.adapters.bus.message_bus import MessageBus
 from ralph.adapters.bus.outbox import Outbox
@@ -13,6 +12,7 @@ from ralph.domain.loop.events import AgentEnded, IterationStarted, LoopEvent, Ru
 from ralph.domain.supervision.message import ERROR, FACT, RESTART, RUN_START, RUN_STOP, BusMessage
 from ralph.engine.ports import Running
 from ralph.errors import RalphError
+from ralph.values import dataclass, field, replace
 
 
 @dataclass(eq=False, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.files import open_folder, read_whole, write_atomic
@@ -18,6 +17,7 @@ from ralph.domain.supervision.message import (
 )
 from ralph.domain.supervision.task_folder import OUTBOX
 from ralph.errors import StoreError
+from ralph.values import dataclass
 
 MAX_FILE_BYTES = 8 * MAX_BODY_CHARS
 MAX_AT_ONCE = 1_000

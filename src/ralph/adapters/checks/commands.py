@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from ralph.domain.proof.required_command import (
 )
 from ralph.domain.text.excerpt import Excerpt, Keep
 from ralph.engine.ports import Command, Control, ProcessRunner, Publish, Timeouts
+from ralph.values import replace
 
 if TYPE_CHECKING:
     from ralph.domain.proof.failures.search import Failed

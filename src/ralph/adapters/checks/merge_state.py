@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable
 
 from ralph.adapters.git import Git
@@ -11,9 +10,10 @@ from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.judge import added_lines
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed
+from ralph.patterns import pattern
 
 # We merge commits by their ids, so a mark of ours ends with one: no text that is merely about conflicts does.
-_MARK = re.compile(r">{7} (?:[0-9a-f]{64}|[0-9a-f]{40})$")
+_MARK = pattern(r">{7} (?:[0-9a-f]{64}|[0-9a-f]{40})$")
 MOST_NAMED = 20
 
 

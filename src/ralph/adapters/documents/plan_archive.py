@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from ralph.adapters.documents.plan_start import fresh_plan, is_scaffold
 from ralph.domain.plan.document import TasksDocument, parse_tasks, read_document
 from ralph.domain.plan.summary import plan_summary
 from ralph.errors import StoreError, UsageError
+from ralph.values import dataclass
 
 ARCHIVE = "ralph-archive"
 MOVED = (PRD, PROGRESS, TASKS)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -17,6 +16,7 @@ from ralph.adapters.files import make_private_folder, real_path
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker
 from ralph.domain.plan.document import LARGEST_CHARS
 from ralph.errors import StoreError, UsageError
+from ralph.values import dataclass
 
 PRD = "prd.md"
 TASKS = "tasks.json"

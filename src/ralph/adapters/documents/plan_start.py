@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath
@@ -14,14 +13,16 @@ from ralph.adapters.files import real_path
 from ralph.domain.loop.prompt import fill
 from ralph.domain.plan.active_marker import MARKER_FILE
 from ralph.errors import StoreError, UsageError
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 LONGEST_NAME = 100
 IGNORE_BYTES = 1_000_000
 
-_BRANCH_PART = re.compile(r"\w[\w./+-]*")
+_BRANCH_PART = pattern(r"\w[\w./+-]*")
 _NOT_IN_A_BRANCH = ("..", "//", "/.", ".lock")
 _TEMPLATES = Path(__file__).parents[2] / "profiles" / "templates" / "plan"
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = pattern(r"<!--.*?-->", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

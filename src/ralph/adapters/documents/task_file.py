@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ from ralph.domain.tasks.task import Task
 from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.errors import UsageError
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 LARGEST = 20_000_000
 """Bytes: ten thousand tasks with every role spelled out."""
@@ -22,7 +23,7 @@ MOST_VALUES = 2_000_000
 
 
 STDIN = "-"
-_FENCED = re.compile(r"(\s*)```[a-z]*\n(.*\n)```\s*", re.DOTALL)
+_FENCED = pattern(r"(\s*)```[a-z]*\n(.*\n)```\s*", re.DOTALL)
 
 
 class BadDocument(ValueError):

@@ -6,8 +6,6 @@ Plain scalars follow YAML 1.2: ``no``, ``010`` and ``1:30`` are text.
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import yaml
@@ -15,6 +13,8 @@ import yaml
 from ralph.adapters.documents.task_file import MOST_VALUES, BadDocument, Document, repeated_key
 from ralph.domain.text.reader import KeyPath, Problem
 from ralph.domain.text.strict_json import DEEPEST
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where it was built
 _PREFIX = "tag:yaml.org,2002:"
@@ -24,8 +24,8 @@ _HINTS = {
     "found character that cannot start any token": "tabs cannot indent YAML, and @ and ` need quotes",
     "mapping values are not allowed": "a text with a colon needs quotes",
 }
-_INT = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
-_FLOAT = re.compile(r"[-+]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][-+]?\d+)([eE][-+]?\d+)?")
+_INT = pattern(r"[-+]?(0|[1-9][0-9]{0,17})")
+_FLOAT = pattern(r"[-+]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][-+]?\d+)([eE][-+]?\d+)?")
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from ralph.patterns import pattern
+from ralph.values import dataclass
+
 _SCHEMES = frozenset({"https", "http", "ssh", "git", "git+ssh", "ssh+git"})
-_SHORT = re.compile(r"(?:[^@/:]+@)?([^/:@\s]+):(?!//|:)(.+)")
+_SHORT = pattern(r"(?:[^@/:]+@)?([^/:@\s]+):(?!//|:)(.+)")
 """As scp writes it: ``git@host:owner/name``."""
-_PART = re.compile(r"[A-Za-z0-9._-]+")
+_PART = pattern(r"[A-Za-z0-9._-]+")
 _ALIASES = {"ssh.github.com": "github.com", "www.github.com": "github.com"}
 
 

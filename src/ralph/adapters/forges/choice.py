@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +14,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.engine.delivery.ports import Forge
 from ralph.engine.ports import ProcessRunner
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 HINT = (
     "set pullRequest.repository to HOST/OWNER/NAME of a repository on GitHub: ralph knows no other forge yet"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ralph.adapters.online.shape import Shape
 from ralph.domain.delivery.facts import Remark, RemarkKind, Review, Verdict
 from ralph.domain.text.safe_text import clean, clean_line
+from ralph.values import dataclass
 
 _VERDICTS = {"APPROVED": Verdict.APPROVED, "CHANGES_REQUESTED": Verdict.OBJECTS}
 _NOT_SAID = frozenset({"PENDING", "DISMISSED"})

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ralph.adapters.online.shape import Shape, moment_of
 from ralph.domain.text.excerpt import Keep, truncate
 from ralph.domain.text.safe_text import clean, clean_line
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 MOST_CHARS = 400_000
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z ?")
+_TIME = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z ?")
 _NOISE = ("##[endgroup]", "##[debug]")
 _MARKS = ("##[group]", "##[command]", "[command]", "##[section]")
 _BAD = frozenset({"failure", "timed_out", "cancelled", "startup_failure"})

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.kept_sessions import kept_sessions
 from ralph.domain.agent.facts import AgentNeeds
 from ralph.errors import ConfigError
+from ralph.values import dataclass
 
 _LARGEST_COPY = 1_000_000
 

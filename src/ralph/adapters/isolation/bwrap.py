@@ -15,7 +15,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.files import read_whole, real_path, write_private
@@ -38,6 +37,7 @@ from ralph.domain.sandbox.git_secrets import without_secrets
 from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner
+from ralph.values import replace
 
 PROXY_PORT = 3128
 _LARGEST_SETTINGS = 1_000_000

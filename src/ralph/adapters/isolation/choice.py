@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 
 from ralph.adapters.isolation import bwrap, container, sbx, srt
 from ralph.adapters.isolation.bwrap import BwrapSandbox
@@ -17,6 +16,7 @@ from ralph.domain.sandbox.kind import ASKABLE, AUTO, STRONGEST, SandboxKind
 from ralph.domain.sandbox.policy import NO_GUARANTEES, Guarantees, SandboxPolicy
 from ralph.engine.ports import ProcessRunner
 from ralph.errors import AgentUnavailable, RalphError, UsageError
+from ralph.values import dataclass
 
 Trouble = Callable[[Site, SandboxPolicy, ProcessRunner], Awaitable[str]]
 

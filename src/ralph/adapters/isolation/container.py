@@ -7,7 +7,6 @@ import hashlib
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import PurePath
 
 from ralph.adapters.files import real_path
@@ -19,6 +18,7 @@ from ralph.adapters.isolation.sandbox import Site, carry
 from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner
+from ralph.values import replace
 
 _PROGRAMS = ("podman", "docker")  # podman first: it needs neither a daemon nor root
 _LABEL = "ralph.fingerprint"

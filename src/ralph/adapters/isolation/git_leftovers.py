@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.git_folders import WORKTREES, GitFolders, git_folders
 from ralph.domain.text.safe_text import clean_line
+from ralph.patterns import pattern
 
 _LISTS = ("rebase-merge/git-rebase-todo", "sequencer/todo")
 _FILES = ("config.worktree", "info/grafts")
@@ -36,19 +36,19 @@ _DATA = {
     }),
     "sequencer": frozenset({"abort-safety", "head", "todo"}),
 }  # fmt: skip
-_PATCH = re.compile(r"\d{4,}")
+_PATCH = pattern(r"\d{4,}")
 _OPTIONS = "sequencer/opts"
-_HARMLESS_OPTIONS = re.compile(
+_HARMLESS_OPTIONS = pattern(
     rb"(?:\[options\]\n|\t(?:allow-(?:empty|empty-message|ff|rerere-auto)|default-msg-cleanup|edit|mainline|no-commit"
     rb"|(?:drop|keep)-redundant-commits|record-origin|signoff) = \w+\n)*"
 )
-_COMMAND = re.compile(rb"[ \t]*(?:exec|x)[ \t]")
+_COMMAND = pattern(rb"[ \t]*(?:exec|x)[ \t]")
 _NAMES = "BISECT_NAMES"  # older gits give it to a shell
-_QUOTED = re.compile(rb"(?:\s*'[^']*')*\s*")
+_QUOTED = pattern(rb"(?:\s*'[^']*')*\s*")
 _REPLACED = "refs/replace"
 _PACKED = "packed-refs"
-_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
-_REPLACED_LINE = re.compile(rb"[0-9A-Fa-f]+[ \t\r]refs/replace/")
+_LINE = pattern(rb"[^\n]*\n|[^\n]+")
+_REPLACED_LINE = pattern(rb"[0-9A-Fa-f]+[ \t\r]refs/replace/")
 _MOST_BYTES = 50_000_000
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -31,6 +30,7 @@ from ralph.adapters.git_folders import (
 )
 from ralph.adapters.way import way_to
 from ralph.errors import ConfigError
+from ralph.values import dataclass
 
 # Two old ways to name a remote: a push to a repository of the agent would run its hooks.
 _FOLDERS = ("hooks", "branches", "remotes")

@@ -11,12 +11,12 @@ import contextlib
 import itertools
 import os
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.domain.sandbox.policy import Limits, size_text
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
+from ralph.values import dataclass, replace
 
 _GROUPS = Path("/sys/fs/cgroup")
 _PROBE = Timeouts(total=10.0)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
 from ralph.adapters.files import real_path
+from ralph.values import dataclass
 
 
 class How(IntEnum):

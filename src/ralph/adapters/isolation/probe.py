@@ -19,13 +19,14 @@ from ralph.adapters.isolation.sandbox import Sandbox
 from ralph.domain.sandbox.examination import Expected, Seen, broken_promises
 from ralph.engine.ports import Command, ProcessRunner, Timeouts
 from ralph.errors import AgentUnavailable
+from ralph.patterns import pattern
 
 _CANARY = "for ralph's examination of its sandbox\n"
 _MOST_SAID = 4
 _PATIENCE = Timeouts(total=60.0)
 _OF_THE_SHELL = {"_", "OLDPWD", "SHLVL"}
-_LIMIT = re.compile(r"^Max ([a-z ]+?) +\d+ +(\d+)", re.MULTILINE)
-_NAMESPACE = re.compile(r"(\w+):\[(\d+)\]")
+_LIMIT = pattern(r"^Max ([a-z ]+?) +\d+ +(\d+)", re.MULTILINE)
+_NAMESPACE = pattern(r"(\w+):\[(\d+)\]")
 
 
 async def examine(sandbox: Sandbox, runner: ProcessRunner) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Unpack
 
 from ralph.adapters.isolation.probe import examine
 from ralph.adapters.isolation.sandbox import Sandbox
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, ProcessRunner, RunOptions
+from ralph.values import replace
 
 _STDERR_KEPT = 2_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +13,7 @@ from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.sandbox.own_environment import CARRIED
 from ralph.domain.sandbox.policy import Guarantees
 from ralph.engine.ports import Command, Exit, ProcessRunner
+from ralph.values import dataclass, field
 
 _KEPT = (
     "CI", "COLORTERM", "COLUMNS", "EDITOR", "FORCE_COLOR", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_NAME",

@@ -10,7 +10,6 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath
 
 from ralph.adapters.files import real_path
@@ -25,6 +24,7 @@ from ralph.domain.sandbox.allow_list import host_rules
 from ralph.domain.sandbox.kind import Network, SandboxKind, sandbox_name
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy, size_text
 from ralph.engine.ports import Command, Exit, ProcessRunner
+from ralph.values import replace
 
 _TEMPLATES = frozenset({"claude", "codex", "copilot", "cursor", "droid", "gemini", "kiro", "opencode"})
 _PLAIN_TEMPLATE = "shell"

@@ -15,8 +15,9 @@ import os
 import stat
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from ralph.values import dataclass
 
 _NEWEST = 469  # file_setattr; from 424 on all machines count alike
 

@@ -7,7 +7,6 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.files import real_path
@@ -20,6 +19,7 @@ from ralph.domain.sandbox.kind import Network, SandboxKind
 from ralph.domain.sandbox.policy import Guarantees, SandboxPolicy
 from ralph.engine.ports import Command, Exit, ProcessRunner
 from ralph.errors import ConfigError
+from ralph.values import replace
 
 _SECRETS_IN_HOME = (
     ".aws", ".azure", ".cargo/credentials.toml", ".config/gcloud", ".config/gh", ".docker", ".git-credentials",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from urllib.parse import quote, urlencode
@@ -11,11 +10,12 @@ from ralph.adapters.online.problems import decoded, garbled, problem_of
 from ralph.adapters.online.shape import Shape
 from ralph.adapters.online.transport import Answer, Request, Transport
 from ralph.errors import ServiceRefused
+from ralph.patterns import pattern
 
 PAGE = 100
 MOST_PAGES = 50
 UNKNOWN, IS_LAST = 0, -1
-_LAST = re.compile(r"[?&]page=([0-9]{1,9})(?:&[^<>]{0,500})?>; rel=\"last\"")
+_LAST = pattern(r"[?&]page=([0-9]{1,9})(?:&[^<>]{0,500})?>; rel=\"last\"")
 MOST_STREAMED = 500
 """Pages of a list that is read as it comes: a server may say of every page that there is another one."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 
 from ralph.adapters.online.problems import limit_of, wait_for_reset
 from ralph.adapters.online.service import GITHUB, Service
 from ralph.adapters.online.transport import Answer, Request, Transport
 from ralph.errors import ServiceAway
+from ralph.values import replace
 
 MOST_KEPT = 2_000
 MOST_BYTES = 50_000_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ from ralph.adapters.online.caching import Caching
 from ralph.adapters.online.transport import Transport
 from ralph.engine.ports import ProcessRunner
 from ralph.errors import ServiceRefused
+from ralph.values import dataclass
 
 GITHUB = "github.com"
 TENANTS = ".ghe.com"

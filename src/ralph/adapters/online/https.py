@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -14,6 +13,7 @@ from ralph.adapters.online.service import GITHUB, Service
 from ralph.adapters.online.transport import MOST_BYTES, SECONDS, Answer, Ends, Request
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ServiceAway, ServiceRefused
+from ralph.values import dataclass
 
 MOST_REDIRECTS = 5
 MOST_IDLE = 2

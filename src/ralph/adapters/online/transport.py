@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from ralph.values import dataclass, field
 
 SECONDS = 30.0
 """What one request may take."""

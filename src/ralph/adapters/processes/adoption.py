@@ -14,9 +14,9 @@ import signal
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
 
 from ralph.adapters.processes.process_table import LINUX, Process, own_children, read_process, read_table
+from ralph.values import dataclass, field
 
 _PR_SET_CHILD_SUBREAPER = 36
 

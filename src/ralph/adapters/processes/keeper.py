@@ -10,10 +10,10 @@ import contextlib
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ralph.adapters.processes import adoption
 from ralph.adapters.processes.nameless_file import open_nameless
+from ralph.values import dataclass
 
 MESSAGE = 64
 BEGIN_SECONDS = 2.0

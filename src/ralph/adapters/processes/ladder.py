@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

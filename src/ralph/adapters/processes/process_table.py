@@ -6,10 +6,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.domain.holder import Owner
+from ralph.values import dataclass, replace
 
 LINUX = sys.platform == "linux"
 _SHOWN = 100

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ralph.domain.text.masking import mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK, is_secret
+from ralph.patterns import pattern
 
 SHORTEST_SECRET = 8
 
-_PASSWORD = re.compile(r"://[^/?#@:\s]*:([^/?#@\s]+)@")
-_HEADER = re.compile(r"((?:proxy-)?authorization|x-api-key|cookie)(\s*:\s*).+", re.IGNORECASE | re.DOTALL)
+_PASSWORD = pattern(r"://[^/?#@:\s]*:([^/?#@\s]+)@")
+_HEADER = pattern(r"((?:proxy-)?authorization|x-api-key|cookie)(\s*:\s*).+", re.IGNORECASE | re.DOTALL)
 
 
 def secrets_in(environment: Mapping[str, str]) -> set[str]:

@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +26,7 @@ from ralph.domain.trust.demand import VARIABLE as TRUST
 from ralph.engine.fleet.ports import Stopping
 from ralph.engine.ports import Command, Exit, Running
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 RALPH = (sys.executable, "-P", "-m", "ralph")  # -P: no `ralph` of the project
 FOLDER = "shift"

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.processes import adoption
@@ -22,6 +21,7 @@ from ralph.adapters.processes.nameless_file import open_nameless
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher import Watcher
 from ralph.engine.ports import Command
+from ralph.values import dataclass
 
 if sys.platform != "win32":
     import fcntl

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath, trees
@@ -37,6 +36,7 @@ from ralph.domain.fleet.job import JobSpec
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.trust.pushed_to import without_login
 from ralph.errors import DamagedRecord, UsageError
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

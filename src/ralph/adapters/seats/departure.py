@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from time import time
 
@@ -22,6 +21,7 @@ from ralph.adapters.seats.standing import Standing
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.shift import ShiftEnd
 from ralph.errors import GitFailed
+from ralph.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath, trees
 from ralph.adapters.seats.record import CARRIED, MOST_REFS, is_id, is_inside, is_ref
 from ralph.errors import GitFailed
+from ralph.values import dataclass
 
 MOST_BYTES = 10_000_000
 _REF = "ref: "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ralph.domain.fleet.earlier_job import refusal_of_earlier
@@ -12,6 +10,8 @@ from ralph.domain.fleet.job_names import refusal_of_name
 from ralph.domain.fleet.shift import ShiftEnd
 from ralph.engine.fleet.ports import OtherVersion
 from ralph.errors import ServiceRefused, UsageError
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 FORMAT = 1
 FILE = "job.json"
@@ -21,8 +21,8 @@ MOST_BYTES = 10_000_000
 MOST_REFS = 1_000
 CARRIED = ("refs/heads/", "refs/ralph/", "refs/stash", "refs/notes/")
 """Refs of the clone that travel. Tags and what the remote had come with the clone."""
-_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})")
-_ODD = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$")
+_ID = pattern(r"(?:[0-9a-f]{40}|[0-9a-f]{64})")
+_ODD = pattern(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

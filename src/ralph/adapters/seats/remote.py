@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ralph.adapters.git import Git, Ran
 from ralph.adapters.git_folders import entries, included, user_configs
@@ -12,6 +11,7 @@ from ralph.adapters.git_remotes import require_reached, said_of
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.trust.pushed_to import is_option, without_login
 from ralph.errors import GitFailed, ServiceAway, ServiceRefused, UsageError
+from ralph.values import dataclass
 
 SECONDS = 1800.0
 FETCH = ("fetch", "--quiet", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance")

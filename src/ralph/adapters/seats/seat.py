@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.files import make_private_folder
@@ -29,6 +28,7 @@ from ralph.domain.fleet.shift import ShiftEnd
 from ralph.engine.fleet.ports import BaseMoved, Fenced, Found
 from ralph.engine.ports import ProcessRunner
 from ralph.errors import GitFailed, ServiceRefused
+from ralph.values import replace
 
 LOCK_SECONDS = 10.0
 MOVING_SECONDS = 1.0

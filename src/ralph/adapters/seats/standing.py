@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.seats.objects import Entry
 from ralph.adapters.seats.record import MOST_BYTES, JobRecord
+from ralph.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

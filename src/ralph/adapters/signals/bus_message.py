@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 
 from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.supervision.message import BusReading, in_one_line
 from ralph.engine.ports import Judging
 from ralph.errors import RalphError
+from ralph.values import dataclass, field
 
 MAX_COMPLAINTS = 20
 
@@ -23,10 +23,9 @@ class BusMessageProbe:
     read: Callable[[int], BusReading]
     kind: str
     claim: Claim
-    _: KW_ONLY
-    run: str
-    complain: Callable[[str], None]
-    offset: int = 0
+    run: str = field(kw_only=True)
+    complain: Callable[[str], None] = field(kw_only=True)
+    offset: int = field(default=0, kw_only=True)
     _complaints: set[str] = field(init=False, default_factory=set)
 
     async def look(self, judging: Judging) -> Sequence[Signal]:

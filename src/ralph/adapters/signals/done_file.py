@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath, trees
@@ -14,6 +13,7 @@ from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.supervision.task_folder import rejected_name
 from ralph.engine.ports import Judging, Running
 from ralph.errors import RalphError, StoreError
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

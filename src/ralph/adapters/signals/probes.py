@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 
@@ -11,6 +10,7 @@ from ralph.adapters import beneath
 from ralph.domain.loop.claims import Claim, Signal, any_tag_claims, first_tag_claims
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Judging
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ralph.adapters.online.problems import garbled
 from ralph.adapters.online.shape import LARGEST, Shape
@@ -15,17 +14,19 @@ from ralph.domain.tickets.hold import PREFIX
 from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket import Remark, Ticket
 from ralph.domain.tickets.ticket_text import Stated, read_text
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 UNTRUSTED = "all of its text and comments: its author may not write to the repository"
 UNKNOWN = (
     "all of its text and comments: GitHub does not say now whether its author may write to the repository"
 )
 _STATES = ("open", "closed")
-_NUMBER = re.compile(r"[1-9][0-9]{0,18}")
-_REFERENCE = re.compile(
+_NUMBER = pattern(r"[1-9][0-9]{0,18}")
+_REFERENCE = pattern(
     r"(?:(?P<owner>[\w.-]+)/(?P<name>[\w.-]+))?(?:#|\bGH-)(?P<number>[1-9][0-9]{0,18})", re.ASCII
 )
-_ADDRESS = re.compile(
+_ADDRESS = pattern(
     r"https?://(?P<host>[\w.:-]{1,100})/(?P<owner>[\w.-]{1,100})/(?P<name>[\w.-]{1,100})"
     r"/(?:issues|pull)/(?P<number>[1-9][0-9]{0,8})(?![\w-])(?:#[\w-]{1,100})?",
     re.ASCII,

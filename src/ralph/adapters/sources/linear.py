@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ralph.adapters.online.github_login import Surroundings
 from ralph.adapters.online.problems import Missing, garbled
@@ -48,12 +46,14 @@ from ralph.domain.tickets.hold import DONE, label_of
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceRefused, UsageError
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 MOST_PAGES = 100
 MOST_COMMENTS = 1_000
 """Comments that are read of one issue."""
-_TEAM = re.compile(r"[A-Z][A-Z0-9]{0,15}")
-_PROJECT = re.compile(r"[a-z0-9][a-z0-9-]{0,199}")
+_TEAM = pattern(r"[A-Z][A-Z0-9]{0,15}")
+_PROJECT = pattern(r"[a-z0-9][a-z0-9-]{0,199}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,18 @@ def open_linear(place: str, around: Surroundings) -> LinearIssues:
 
     Raises UsageError if it can be neither, and ServiceRefused if there is no key.
     """
-    found = _read_place(place.strip())
-    if found is None:
-        message = f"linear:{clean_line(place)[:200]} names no team and no project"
-        raise UsageError(message, hint="write linear:TEAM, as in ENG-7, or linear:project/SLUG")
+    found = place_of(place)
     transport, path = reach_linear(around)
     return LinearIssues(transport, found, path=path, now=around.now)
+
+
+def place_of(typed: str) -> Place:
+    """Raises UsageError if it names neither a team nor a project."""
+    found = _read_place(typed.strip())
+    if found is None:
+        message = f"linear:{clean_line(typed)[:200]} names no team and no project"
+        raise UsageError(message, hint="write linear:TEAM, as in ENG-7, or linear:project/SLUG")
+    return found
 
 
 def _read_place(place: str) -> Place | None:

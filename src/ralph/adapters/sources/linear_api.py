@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from urllib.parse import urlsplit
 
 from ralph.adapters.online.github_login import Surroundings
@@ -24,6 +23,7 @@ from ralph.adapters.online.shape import Shape
 from ralph.adapters.online.transport import Answer, Request, Transport
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ServiceAway, ServiceRefused
+from ralph.values import replace
 
 ADDRESS = "https://api.linear.app/graphql"
 TOKEN, ADDRESS_VARIABLE = "LINEAR_API_KEY", "LINEAR_API_URL"

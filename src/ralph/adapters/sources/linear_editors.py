@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from ralph.adapters.online.problems import Unseen
 from ralph.adapters.online.shape import Shape
@@ -12,6 +11,7 @@ from ralph.adapters.sources.linear_api import LinearApi
 from ralph.adapters.sources.linear_pages import Cursor, nodes_of
 from ralph.adapters.sources.linear_people import spell_kind, trusts
 from ralph.adapters.sources.linear_queries import HISTORY
+from ralph.values import dataclass
 
 PAGE = 50
 MOST_CHANGES = 1_000

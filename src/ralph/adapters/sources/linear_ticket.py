@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ralph.adapters.online.problems import garbled
@@ -18,6 +17,7 @@ from ralph.domain.tickets.hold import PREFIX
 from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket import Remark, Ticket
 from ralph.domain.tickets.ticket_text import read_text
+from ralph.patterns import pattern
 
 UNTRUSTED = "all of its text and comments: its author is no member of the workspace"
 UNKNOWN = "all of its text and comments: Linear does not say whether its author is a member of the workspace"
@@ -26,7 +26,7 @@ OVER = ("completed", "canceled", "duplicate")
 LISTS = ("labels", "inverseRelations", "comments")
 """What of an issue is a list, of which its own answer has the beginning."""
 _PRIORITIES = {1: 1, 2: 3, 3: 5, 4: 7}
-_KEY = re.compile(r"[A-Z][A-Z0-9]{0,15}-[1-9][0-9]{0,9}")
+_KEY = pattern(r"[A-Z][A-Z0-9]{0,15}-[1-9][0-9]{0,9}")
 
 
 def is_key(text: str) -> bool:

@@ -13,7 +13,6 @@ import stat
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from errno import EACCES, EPERM, EROFS
 from hashlib import sha256
 from itertools import accumulate, pairwise
@@ -37,6 +36,7 @@ from ralph.domain.tickets.checklist_key import print_of, task_id_of
 from ralph.domain.tickets.ticket import Move, Ticket
 from ralph.engine.tickets.ports import Wanted
 from ralph.errors import ServiceAway, UsageError
+from ralph.values import dataclass
 
 T = TypeVar("T")
 LONGEST_WAIT = 10.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from ralph.domain.views.board import (
 )
 from ralph.domain.views.tasks import TaskView, view_of
 from ralph.errors import StoreError
+from ralph.values import dataclass, replace
 
 Query = Callable[..., list[tuple[Any, ...]]]
 

@@ -13,7 +13,7 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 from ralph.adapters import beneath
@@ -21,6 +21,7 @@ from ralph.adapters.files import make_private_folder, open_folder, write_atomic
 from ralph.adapters.storage.database import StartedOf, store_errors
 from ralph.adapters.storage.liveness import is_gone
 from ralph.domain.holder import Owner
+from ralph.values import dataclass, field
 
 RUN_FOLDER_VARIABLE = "RUN_FOLDER"
 TASK_FOLDER_VARIABLE = "TASK_FOLDER"

@@ -7,7 +7,7 @@ import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from time import gmtime, strftime
 
@@ -17,6 +17,7 @@ from ralph.adapters.storage.places import folder_id, is_same_folder, located, re
 from ralph.adapters.storage.session_loops import session_hold
 from ralph.domain.holder import SILENT, Hold, Mode, Owner
 from ralph.errors import WorkspaceBusy
+from ralph.values import dataclass
 
 READ = "SELECT workspace, mode, run_id, pid, process_started, boot_id, host, since, details FROM claims ORDER BY since"
 TAKE = """INSERT OR REPLACE INTO claims

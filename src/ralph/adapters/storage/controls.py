@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.storage.database import store_errors
 from ralph.domain.loop.asks import Ask
+from ralph.values import dataclass
 
 ASK = "INSERT INTO controls (run_id, at, request, text) VALUES (?, ?, ?, ?)"
 HEAR = """UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL AND request <> 'steer'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.storage.database import StartedOf, store_errors
@@ -25,6 +24,7 @@ from ralph.domain.loop.events import (
 from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.proof.layer_names import LayerName
+from ralph.values import dataclass, replace
 
 OPEN_RUNS = """SELECT id, root, pid, process_started, boot_id, host FROM runs
     WHERE outcome IS NULL AND pid <> 0 AND parent_id NOT IN (SELECT id FROM runs)

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -37,6 +37,7 @@ from ralph.domain.loop.state import LoopState
 from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import SessionFiles
 from ralph.errors import StoreError
+from ralph.values import dataclass
 
 if TYPE_CHECKING:  # only a run that is handed over has one
     from ralph.domain.loop.interlude import Interlude

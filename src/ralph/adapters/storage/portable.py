@@ -10,7 +10,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -40,6 +39,7 @@ from ralph.adapters.storage.portable_rows import TABLES, choose_rows, files_of, 
 from ralph.adapters.storage.request_marks import MOST_BYTES, REQUEST, read_request
 from ralph.domain.text.masking import mask_all
 from ralph.errors import DamagedRecord, StoreError
+from ralph.values import dataclass
 
 FORMAT = 1
 MANIFEST = "manifest.json"

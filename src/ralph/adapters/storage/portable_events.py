@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.storage.portable_files import PackedFiles, Parts, damaged, find_packed, spread
 from ralph.adapters.storage.portable_rows import EVENTS, Row, encode_row, read_rows
 from ralph.errors import StoreError
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 CHUNK = 4_000_000
 MOST_LINES = 80_000_000
 """Bytes of one file of rows; ours are smaller, but one event may be large."""
-_NAME = re.compile(r"(\d{8})_(\d+)-(\d+)-(\d+)\.jsonl")
+_NAME = pattern(r"(\d{8})_(\d+)-(\d+)-(\d+)\.jsonl")
 _COUNT = f"SELECT count(*) FROM events WHERE {EVENTS.belongs} AND seq <= ?"  # noqa: S608 - our own words
 
 

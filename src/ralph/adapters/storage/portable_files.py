@@ -7,7 +7,6 @@ only grows is cut into pieces, so that one more iteration costs as much as the o
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
@@ -16,6 +15,7 @@ from pathlib import Path
 from ralph.adapters import beneath
 from ralph.adapters.storage.places import RUNS
 from ralph.errors import DamagedRecord
+from ralph.patterns import pattern
 
 Parts = tuple[str, ...]
 """The way to a file, from the state folder or from the packed one."""
@@ -35,11 +35,11 @@ LEFT = (
     *("proof/patch.index", "proof/no.index", "proof/*.new", "merge.index", "*.lock", "*.tmp", "*.sock"),
 )
 """In a run's folder: what is made again when it is needed, or means nothing elsewhere."""
-OBJECTS = re.compile(r"proof/git/(info/exclude|objects/([0-9a-f]{2}/[0-9a-f]{38,62}|pack/[\w.-]+))")
+OBJECTS = pattern(r"proof/git/(info/exclude|objects/([0-9a-f]{2}/[0-9a-f]{38,62}|pack/[\w.-]+))")
 """All of the git directory of the proof that travels: its configuration is written here, whoever sends it."""
 AGAIN = "Get it again from where it came from; nothing of it was taken."
 LOGS = ("*.ndjson", "*.ndjson.gz", "*.log")
-_NUMBER = re.compile(r"_(\d{1,9})")
+_NUMBER = pattern(r"_(\d{1,9})")
 
 
 def damaged(what: str, way: Parts = ()) -> DamagedRecord:

@@ -7,13 +7,13 @@ import base64
 import binascii
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from ralph.adapters.storage.portable_files import Parts, spread
+from ralph.values import dataclass
 
 Row = dict[str, Any]
 

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from ralph.adapters import beneath
 from ralph.adapters.storage.places import located, recorded
 from ralph.adapters.storage.request_marks import MOST_BYTES, REQUEST, with_mark
 from ralph.errors import StoreError
+from ralph.values import dataclass, field, replace
 
 VERSION = 2
 NEW_RUN = "start a new run with `ralph run`"

@@ -7,7 +7,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -21,6 +20,7 @@ from ralph.domain.proof.policy import ProofPolicy
 from ralph.domain.views.quota import quota_in
 from ralph.domain.views.runs import LastCheck, RunView, label_of, last_check_of, sort_runs, state_of
 from ralph.errors import StoreError
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.domain.views.pull_request import PullRequestView

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.storage.database import open_state_database, store_errors
 from ralph.adapters.storage.wire import decode_state
 from ralph.domain.loop.state import LoopState
+from ralph.values import dataclass
 
 RUN = "SELECT state, outcome FROM runs WHERE id = ?"
 LAST_DECISION = """SELECT coalesce(decision, '') FROM iterations JOIN runs ON runs.id = run_id

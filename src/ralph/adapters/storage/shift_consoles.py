@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.domain.text.safe_text import clean
+from ralph.patterns import pattern
 
 MOST_BYTES = 2_000_000
-_NAME = re.compile(r"console_(\d{1,9})\.log")
+_NAME = pattern(r"console_(\d{1,9})\.log")
 
 
 def keep_console(run_folder: Path, turn: int, lines: Sequence[str], *, top: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -27,6 +26,7 @@ from ralph.domain.promise.loop_state import (
 from ralph.domain.promise.session_loop import session_of
 from ralph.domain.text.strict_json import parse_json
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 T = TypeVar("T")
 

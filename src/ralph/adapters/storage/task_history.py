@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -17,6 +16,7 @@ from ralph.domain.loop.decision import Accept, Continue, Decision, GiveUp
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.tasks.history import StageRecord, TaskEvent, VerificationRecord, changes, why_not
 from ralph.domain.tasks.task import Task, keep_progress
+from ralph.values import dataclass, replace
 
 VERIFICATION = "task_id, at, role, iteration, method, promise_found, verified, reason, seconds, run_id"
 STAGE = "task_id, at, role, method, accepted, iterations, seconds, cost_usd, tokens, reason, run_id"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 
 from ralph.adapters.storage.database import path_of, store_errors, transaction
 from ralph.adapters.storage.task_rows import CHANGEABLE, CHANGEABLE_PLACES, Row, row_of, task_of
@@ -12,6 +11,7 @@ from ralph.adapters.storage.tasks import EVENT, INSERT, SELECT, TaskStore
 from ralph.domain.tasks.history import TaskEvent
 from ralph.domain.tasks.outside_changes import OutsideChange, outside_changes
 from ralph.domain.tasks.task import Task
+from ralph.values import dataclass, field
 
 EVENTS_SINCE = "SELECT seq, task_id, kind, text, at FROM task_events WHERE seq > ? ORDER BY seq"
 REMOVED_SINCE = "SELECT task_id FROM task_removals WHERE seq > ?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple
 from datetime import UTC, datetime
 
 from ralph.adapters.storage.database import StartedOf, path_of, store_errors, transaction
@@ -26,6 +26,7 @@ from ralph.domain.tasks.history import TaskEvent, changes
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.views.tasks import TaskFilter
 from ralph.errors import UsageError
+from ralph.values import dataclass, replace
 
 SELECT = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608 - a constant
 INSERT = f"INSERT INTO tasks ({COLUMNS}) VALUES ({PLACES})"  # noqa: S608

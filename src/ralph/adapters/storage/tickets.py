@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -20,6 +19,7 @@ from ralph.domain.tasks.task import Task, TaskStatus, cancel, redefine, reopen
 from ralph.domain.tickets.known import KnownTicket
 from ralph.engine.tickets.ports import Standing
 from ralph.errors import StoreError
+from ralph.values import replace
 
 SAVE = """INSERT INTO tickets (source, key, task_id, settled, known) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (source, key) DO UPDATE SET task_id = excluded.task_id, settled = excluded.settled, known = excluded.known"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
@@ -13,11 +12,11 @@ from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
 from ralph.domain.loop.session_report import Fault
 from ralph.domain.loop.state import LoopState
 from ralph.errors import StoreError
+from ralph.values import fields
 
 MOST_ITERATIONS = 2**40
 
 _encoder = msgspec.json.Encoder()
-_state_decoder = msgspec.json.Decoder(LoopState)
 
 
 def encode_event(event: LoopEvent) -> bytes:
@@ -58,7 +57,7 @@ def encode_state(state: LoopState) -> str:
 def decode_state(data: str) -> LoopState:
     """Raises StoreError if it is damaged."""
     try:
-        state = _state_decoder.decode(data)
+        state = _state_decoder().decode(data)
     except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
         message = f"the state of the run cannot be read: {error}"
         raise StoreError(message, hint="start a new run with `ralph run`") from error
@@ -68,6 +67,12 @@ def decode_state(data: str) -> LoopState:
         )
         raise StoreError(message, hint="start a new run with `ralph run`")
     return state
+
+
+@cache
+def _state_decoder() -> msgspec.json.Decoder[LoopState]:
+    """Made when a state is read: a new run has none to read, and it takes milliseconds."""
+    return msgspec.json.Decoder(LoopState)
 
 
 def restore(data: bytes) -> LoopEvent | None:

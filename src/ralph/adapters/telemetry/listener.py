@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Unpack
 
 from ralph.adapters.telemetry.otlp import Sender
@@ -14,6 +13,7 @@ from ralph.domain.telemetry import conventions as names
 from ralph.domain.telemetry.measurements import Measuring
 from ralph.domain.telemetry.tracing import TracedRun, Tracing
 from ralph.engine.ports import Command, Control, Exit, ProcessRunner, Running, RunOptions
+from ralph.values import replace
 
 FLUSH_SECONDS = 3.0
 """At the end of a run; by then a receiver has answered, or it will not."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -37,6 +36,7 @@ from ralph.domain.fleet.steps import again, is_merged, refusal_of_note
 from ralph.domain.fleet.views import FleetLimits, JobView, ScheduleView, WorkerView
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ServiceAway, ServiceRefused, UsageError
+from ralph.values import replace
 
 PAGE = 200
 LONGEST_SETTING = 10.0

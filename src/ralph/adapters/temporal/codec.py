@@ -8,7 +8,6 @@ import hashlib
 import hmac
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import (
@@ -21,6 +20,7 @@ from temporalio.converter import (
 from ralph.adapters.files import expand_home, read_plain
 from ralph.adapters.temporal.payloads import FleetPayloads
 from ralph.errors import ConfigError, ServiceRefused
+from ralph.values import dataclass
 
 KEY, KEY_FILE = "RALPH_FLEET_KEY", "RALPH_FLEET_KEY_FILE"
 PLAIN = "plain"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TypeVar
 
 from temporalio.api.common.v1 import Payload
@@ -15,6 +14,7 @@ from ralph.adapters.temporal.names import PROGRESS, SPEC, job_of
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.progress import JobProgress, Phase
 from ralph.domain.fleet.views import JobView
+from ralph.values import replace
 
 T = TypeVar("T")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 
 from temporalio import workflow
@@ -21,6 +20,8 @@ from temporalio.exceptions import (
     is_cancelled_exception,
 )
 from temporalio.exceptions import TimeoutError as ServerTimeout
+
+from ralph.values import replace
 
 with workflow.unsafe.imports_passed_through():
     from ralph.adapters.temporal import names

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
 
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.queues import FLEET
+from ralph.patterns import pattern
 
 WORKFLOW_QUEUE = f"{FLEET}-jobs"
 """Of all workflows, and of the small activities that ask the server."""
@@ -60,8 +60,8 @@ _JOB_PREFIX = f"{FLEET}-job-"
 _MERGE_PREFIX = f"{FLEET}-merge-"
 
 # A schedule adds the time to the id of the workflow that it starts; git refuses the colons of it in a branch.
-_FIRED = re.compile(r"-(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z$")
-_FIRED_PLAIN = re.compile(r"-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$")
+_FIRED = pattern(r"-(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z$")
+_FIRED_PLAIN = pattern(r"-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$")
 
 
 def workflow_id(job: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from temporalio.client import Client, RPCTimeoutOrCancelledError, WorkflowUpdateFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError, RalphError, ServiceAway, ServiceRefused, UsageError
+from ralph.values import dataclass
 
 LONGEST_CALL = 20.0
 """Seconds, with everything that is tried again: a person waits for it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 from temporalio.client import (
@@ -28,6 +27,7 @@ from ralph.domain.fleet.progress import JobProgress
 from ralph.domain.fleet.queues import FLEET
 from ralph.domain.fleet.views import ScheduleView
 from ralph.errors import UsageError
+from ralph.values import replace
 
 _PREFIX = f"{FLEET}-schedule-"
 _CRON = "cron"  # in the memo: the server keeps the times, not the words

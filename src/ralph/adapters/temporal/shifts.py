@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from temporalio import activity
 from temporalio.client import Client
@@ -23,6 +22,7 @@ from ralph.domain.fleet.steps import Fault
 from ralph.domain.loop.handover import Want
 from ralph.engine.fleet.ports import RunShift
 from ralph.errors import RalphError, ServiceAway
+from ralph.values import replace
 
 BEAT_EVERY = 1.0
 MANY_RESULTS = 200

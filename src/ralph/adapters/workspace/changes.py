@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.git import Git, Ran
@@ -14,6 +12,8 @@ from ralph.domain.text.masking import mask_text
 from ralph.domain.views.changes import Changes, CommitLine, FileChange, combine_changes
 from ralph.domain.views.iterations import IterationView
 from ralph.engine.ports import ProcessRunner
+from ralph.patterns import pattern
+from ralph.values import replace
 
 SECONDS = 30.0
 MOST_PATCH = 300_000
@@ -29,8 +29,8 @@ SINCE_COMMIT = (
     "changed and what was there before the run"
 )
 READ_ONLY = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
-_COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_COMMITTED = re.compile(r"committed ([0-9a-f]{7,64})\b")
+_COMMIT = pattern(r"[0-9a-f]{7,64}")
+_COMMITTED = pattern(r"committed ([0-9a-f]{7,64})\b")
 
 
 class GitChanges:

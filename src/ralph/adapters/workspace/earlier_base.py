@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from ralph.adapters.workspace.proof_store import GitProofStore
 from ralph.adapters.workspace.undo_patch import UndoPatch
@@ -12,6 +11,7 @@ from ralph.domain.proof.protection import Protection
 from ralph.domain.proof.tree import Tree
 from ralph.domain.proof.unaccepted_changes import unaccepted_changes
 from ralph.errors import GitFailed
+from ralph.values import dataclass
 
 LEFT = "left"
 """The note for a run that is resumed."""

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from time import time
@@ -16,6 +16,7 @@ from ralph.adapters import beneath
 from ralph.adapters.files import make_private_folder, read_whole, write_atomic
 from ralph.adapters.git import Git, Ran
 from ralph.errors import GitFailed
+from ralph.values import dataclass
 
 FOLDER = "forward"
 MOST_BYTES = 100_000_000

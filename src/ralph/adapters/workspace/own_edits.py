@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ralph.adapters.workspace.proof_store import GitProofStore
 from ralph.domain.proof.own_edits import tell_as_found, tell_taken, tell_taken_before, tell_unknown
 from ralph.domain.proof.protection import Protection
+from ralph.values import dataclass
 
 TAKEN = "taken"
 

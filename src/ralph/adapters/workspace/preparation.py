@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK
@@ -28,6 +27,7 @@ from ralph.domain.proof.required_command import CommandVerdict
 from ralph.domain.tasks.installation import INSTALLED_FROM, not_ignored
 from ralph.engine.tasks.ports import Worktree
 from ralph.errors import GitFailed, SetupFailed
+from ralph.values import dataclass, field
 
 MOST_BYTES = 50_000_000
 

@@ -6,12 +6,12 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph.adapters.files import is_true, open_plain
 from ralph.adapters.workspace.sealed_files import read_sealed, write_sealed
 from ralph.domain.proof.judge_programs import words_that_run
+from ralph.values import dataclass, field, replace
 
 GONE = "gone"
 CHUNK = 1_000_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_private_folder
+from ralph.values import dataclass
 
 FOLDER = "prepared"
 MOST_BYTES = 1_000

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from ralph.adapters import beneath
@@ -19,13 +18,15 @@ from ralph.adapters.workspace.session_changes import change_between
 from ralph.adapters.workspace.tree_status import TreeStatus, read_status
 from ralph.domain.loop.tree_change import TreeChange
 from ralph.engine.ports import ProcessRunner, Snapshot
+from ralph.patterns import pattern
+from ralph.values import dataclass, replace
 
 SECONDS = 60.0
 MOST_NAMED = 20
 MOST_BEGUN = 10_000
 """Uncommitted files whose beginning is noted: where there are more, nobody asks which of them a run has changed."""
 MOST_BYTES = 10_000_000
-_COMMIT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
+_COMMIT = pattern(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
 MIXED = "mixed"
 """Instead of a digest: both the run and the user have changed the file."""
 

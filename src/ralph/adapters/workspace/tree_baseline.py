@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_private_folder, write_private
 from ralph.adapters.git import Git
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

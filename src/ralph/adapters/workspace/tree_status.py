@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
+from ralph.values import dataclass
 
 HEAD = b"# branch.oid "
 READ_BYTES = 1_000_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.files import real_path
 from ralph.adapters.workspace.proof_store import GitProofStore
 from ralph.domain.proof.tree import Tree
+from ralph.values import dataclass
 
 MOST_SHOWN = 20_000
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISLNK
 
 from ralph.adapters.git import Git
 from ralph.adapters.own_output import own_output
 from ralph.domain.sandbox.own_git import OWN
+from ralph.values import dataclass, field
 
 LARGE = 100_000_000
 """Bytes; a file that git does not track and that is larger is treated like one that it ignores. So is one that may not

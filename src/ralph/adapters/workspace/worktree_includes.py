@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters import beneath
@@ -16,6 +15,7 @@ from ralph.adapters.files import write_private
 from ralph.adapters.git import Git
 from ralph.adapters.workspace.setup_marks import SetupMarks, place_copy
 from ralph.domain.trust.demand import Demand
+from ralph.values import dataclass
 
 FILE = ".worktreeinclude"
 MOST_BYTES = 100_000

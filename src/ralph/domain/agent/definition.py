@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from ralph.domain.agent.options import Isolation, Permissions
+from ralph.values import dataclass, field
 
 TEXT: Final = "text"
 OLDER_OUTPUT_WORDS: Final = (

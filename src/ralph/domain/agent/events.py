@@ -7,11 +7,11 @@ a hundred thousand, and a frozen dataclass costs three times as much to create.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from ralph.domain.agent.quota import Window
+from ralph.values import dataclass, field
 
 
 @dataclass(slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
 
 from ralph.domain.agent.options import Option
+from ralph.values import dataclass, fields
 
 IsLoggedIn = Callable[[int, str], bool | None]
 """Takes the exit status and output of asking the program; None: it does not know."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 
-_MAYBE_WRONG = re.compile(
+from ralph.patterns import pattern
+
+_MAYBE_WRONG = pattern(
     r"ENOTFOUND|EAI_AGAIN|EAI_NONAME|getaddrinfo|could ?n[o']t resolve host|name resolution"
     r"|name or service not known|nodename nor servname|failed to lookup address|dns error|no such host"
     r"|ECONNREFUSED|connection ?refused",
     re.IGNORECASE,
 )
-_AWAY = re.compile(
+_AWAY = pattern(
     r"ENETUNREACH|EHOSTUNREACH|ENETDOWN|EHOSTDOWN|ETIMEDOUT|network is (?:unreachable|down)|no route to host"
     r"|(?:connection|connect) timed out|connect timeout|FailedToOpenSocket|waiting for network|fetch failed"
     r"|error sending request|unable to connect to api|\bconnection error\b|connection_failed",
     re.IGNORECASE,
 )
-_ANSWERED = re.compile(r"(?<!port )\b[45]\d\d\b(?! ?ms)")
+_ANSWERED = pattern(r"(?<!port )\b[45]\d\d\b(?! ?ms)")
 """A server that answers with a status has been reached, whatever else it says."""
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
 from ralph.domain.agent.events import Usage
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 MILLION: Final = 1_000_000
 
-_PROVIDER = re.compile(r"^.*/")
-_DATE = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
-_WINDOW = re.compile(r"\[[^]]*\]$")  # claude-opus-5[1m]
+_PROVIDER = pattern(r"^.*/")
+_DATE = pattern(r"-\d{4}-?\d{2}-?\d{2}$")
+_WINDOW = pattern(r"\[[^]]*\]$")  # claude-opus-5[1m]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def price_of(model: str, prices: Prices = LIST_PRICES) -> Price | None:
     """By the name as given, or without provider, date and context window."""
     given = model.lower()
     plain = _DATE.sub("", _WINDOW.sub("", _PROVIDER.sub("", given)))
-    for pattern, price in prices.items():
-        if fnmatchcase(given, pattern.lower()) or fnmatchcase(plain, pattern.lower()):
+    for named, price in prices.items():
+        if fnmatchcase(given, named.lower()) or fnmatchcase(plain, named.lower()):
             return price
     return None
 

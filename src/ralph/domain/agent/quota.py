@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from ralph.values import dataclass
 
 WINDOWS: Final[Mapping[str, str]] = {"5h": "5 hours", "week": "the week"}
 """The windows in which subscriptions are counted, and how to say them."""

@@ -9,11 +9,13 @@ import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
-_RELATIVE = re.compile(
+from ralph.patterns import pattern
+
+_RELATIVE = pattern(
     r"\b(?:again|resets?|retry) in (?:about )?(?P<span>less than a minute|(?:\d[\d.]{0,8}\s?[a-z]+[,\s]*(?:and )?)+)",
     re.IGNORECASE,
 )
-_PIECE = re.compile(r"([\d.]+)\s?([a-z]+)", re.IGNORECASE)
+_PIECE = pattern(r"([\d.]+)\s?([a-z]+)", re.IGNORECASE)
 _UNITS: Final = {
     "ms": 0.001,
     "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0,
@@ -24,14 +26,14 @@ _UNITS: Final = {
 }  # fmt: skip
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_ABSOLUTE = re.compile(
+_ABSOLUTE = pattern(
     r"\b(?:again|resets?)(?: (?:at|on))? "
     rf"(?:(?P<month>{'|'.join(_MONTHS)})[a-z]* (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<year>\d{{4}}))?,?(?: at)? )?"
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))? ?(?P<half>[ap]m)\b"
     r"(?: \((?P<zone>[\w/+-]+)\))?",
     re.IGNORECASE,
 )
-_EPOCH = re.compile(r"\blimit reached\|(\d{10})\b")
+_EPOCH = pattern(r"\blimit reached\|(\d{10})\b")
 
 _JUST_NOW: Final = timedelta(minutes=15)
 """A time of day that passed this recently means today; an earlier one means tomorrow."""

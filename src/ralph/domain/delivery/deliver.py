@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.delivery.facts import (
     CheckState,
@@ -16,6 +15,7 @@ from ralph.domain.delivery.facts import (
     Verdict,
 )
 from ralph.domain.delivery.standing import CheckStanding, Standing, checks_of
+from ralph.values import dataclass
 
 MOST_UPDATES = 10
 """Times in a row that a moving base is merged into a branch which nobody works on: others may merge faster than CI runs."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from ralph.domain.delivery.facts import CheckRun, Remark, Tried
 from ralph.domain.delivery.receipt import Proof
+from ralph.values import dataclass, replace
 
 MOST_EARLIER = 100
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.delivery.facts import Remark
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-_NAME = re.compile(r"#?(\d{1,18})|https?://([^/\s]+)/(\S+?)/(?:pull|pulls)/(\d{1,18})(?:[/?#]\S*)?")
+from ralph.patterns import pattern
+
+_NAME = pattern(r"#?(\d{1,18})|https?://([^/\s]+)/(\S+?)/(?:pull|pulls)/(\d{1,18})(?:[/?#]\S*)?")
 
 
 class PullName(NamedTuple):

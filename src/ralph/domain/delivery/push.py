@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.domain.delivery.memory import Delivered
+from ralph.values import dataclass
 
 
 class Push(StrEnum):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ralph.domain.text.figures import money, whole_duration
+from ralph.values import dataclass, field
 
 BEGIN, END = "<!-- ralph:receipt -->", "<!-- /ralph:receipt -->"
 LONGEST_COMMAND = 500

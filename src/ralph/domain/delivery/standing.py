@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.domain.delivery.facts import CheckRun, CheckState, Facts
+from ralph.values import dataclass
 
 
 class Standing(StrEnum):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ralph.domain.delivery.facts import PullRequest, Remark
 from ralph.domain.text.excerpt import Keep, truncate
+from ralph.values import dataclass
 
 MARK = "<!-- ralph:"
 """In whatever ralph writes on a forge: so it knows its own words."""

@@ -8,7 +8,9 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-_ELSEWHERE = re.compile(r"(?:[^@/:\s]+@)?[^@/:\s\[\]]+:(?!/?/)\S")  # git@host:path
+from ralph.patterns import pattern
+
+_ELSEWHERE = pattern(r"(?:[^@/:\s]+@)?[^@/:\s\[\]]+:(?!/?/)\S")  # git@host:path
 _LOG_IN = "leave it out, and log in with git on the workers: a credential helper, or a key for ssh"
 
 

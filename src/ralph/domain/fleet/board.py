@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.domain.fleet.progress import JobProgress, Phase
@@ -13,6 +12,7 @@ from ralph.domain.loop.handover import Want
 from ralph.domain.text.figures import money
 from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.decisions import Tone, Wording
+from ralph.values import dataclass
 
 _SHORT = 10
 """Characters of a commit's name."""

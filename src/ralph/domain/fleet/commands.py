@@ -6,10 +6,10 @@ A submitter is told at once; a worker checks it again before it starts anything,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ralph.domain.fleet.address import Refusal
 from ralph.domain.text.safe_text import clean_line
+from ralph.values import dataclass
 
 KINDS = ("run", "supervise", "plan run", "ship")
 EXAMPLE = 'for example: ralph fleet submit --repo URL -- run "Fix the failing tests" -m 20'

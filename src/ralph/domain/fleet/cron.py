@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from ralph.domain.fleet.address import Refusal
+from ralph.patterns import pattern
 
 _FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("day of the week", 0, 7))
 _NAMES = {
@@ -12,7 +11,7 @@ _NAMES = {
     "day of the week": ("sun", "mon", "tue", "wed", "thu", "fri", "sat"),
 }
 _WORDS = ("@yearly", "@monthly", "@weekly", "@daily", "@hourly")
-_PART = re.compile(r"(?:\*|(\w+)(?:-(\w+))?)(?:/(\d{1,2}))?")
+_PART = pattern(r"(?:\*|(\w+)(?:-(\w+))?)(?:/(\d{1,2}))?")
 HINT = 'five fields, minute first, such as "0 3 * * 1-5" (03:00 UTC on working days), or @daily'
 
 

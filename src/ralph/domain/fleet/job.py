@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ralph.values import dataclass
 
 PROTOCOL = 1
 """Of what submitters, workflows and workers tell each other. Another one is another fleet in the same namespace."""

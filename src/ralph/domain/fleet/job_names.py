@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ralph.domain.fleet.address import Refusal
 from ralph.domain.fleet.queues import MAX_LABELS
 from ralph.domain.views.runs import LAST
+from ralph.patterns import pattern
 
 LONGEST = 120
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?")
-_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,39})")
+_NAME = pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?")
+_LABEL = pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,39})")
 
 
 def refusal_of_name(name: str) -> Refusal | None:

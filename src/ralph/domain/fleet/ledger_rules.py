@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 
 from ralph.domain.fleet.bounds import between
 from ralph.domain.fleet.views import FleetLimits
+from ralph.values import dataclass, replace
 
 LEASE = 600.0
 """Seconds that a place is held for a session that does not say again that it is there."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from ralph.domain.fleet.bounds import between, first_of
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.handover import Want
+from ralph.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ limit, no feedback; only machines that come and go, people who steer, and other 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ralph.domain.fleet.bounds import between, first_of
@@ -15,6 +14,7 @@ from ralph.domain.fleet.queues import label_queue, worker_queue
 from ralph.domain.fleet.shift import LONGEST_WAIT, MUCH, Beat, ShiftEnd, ShiftOrder, Steer
 from ralph.domain.loop.decision import STOPPED, Outcome
 from ralph.domain.loop.handover import Want
+from ralph.values import dataclass, replace
 
 STICKY_WAIT = 5.0
 """Seconds that a job waits for the worker that had it last."""

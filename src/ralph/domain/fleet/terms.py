@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.fleet.shift import Steer
 from ralph.domain.sandbox.kind import STRONGEST
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

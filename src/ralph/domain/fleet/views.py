@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.progress import JobProgress
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ralph.domain.loop.evidence import without_passing
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 LEAST_RUNS = 2
 MOST = 10
 """Lessons at a time: agents read all of such a file before every task, and pay for it."""
 
-_PLACE = re.compile(r"^(?:[^\s:]+:\d+(?::\d+)?:?\s+)+")
-_NUMBER = re.compile(r"\d+")
+_PLACE = pattern(r"^(?:[^\s:]+:\d+(?::\d+)?:?\s+)+")
+_NUMBER = pattern(r"\d+")
 
 
 class Seen(NamedTuple):

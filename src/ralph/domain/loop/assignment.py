@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ralph.domain.loop.decision import Acceptance
 from ralph.domain.loop.evidence import Evidence
+from ralph.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.proof.layer_names import check_list
+from ralph.values import dataclass, replace
 
 if TYPE_CHECKING:
     from ralph.domain.loop.state import LoopState

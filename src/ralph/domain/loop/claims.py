@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from ralph.values import dataclass
 
 MAX_TAG_CHARS = 20_000
 """A tag with longer content is not a claim; bounds the scanner's memory."""

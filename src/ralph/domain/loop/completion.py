@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import any_tag_claims, find_tags
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.state import LoopState
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar, assert_never
 
@@ -15,6 +14,7 @@ from ralph.domain.loop.session_report import AgentReport, Ending, Hindrance, Obs
 from ralph.domain.proof.layer_names import check_list
 from ralph.domain.text.exits import exit_words
 from ralph.domain.text.figures import whole_duration
+from ralph.values import dataclass, replace
 
 
 class Outcome(StrEnum):

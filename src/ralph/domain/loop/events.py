@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ralph.domain.agent.events import AgentEvent
 from ralph.domain.agent.quota import Window
@@ -13,6 +12,7 @@ from ralph.domain.loop.evidence import CheckResult
 from ralph.domain.loop.session_report import Fault, Spend
 from ralph.domain.loop.tree_change import TreeChange
 from ralph.domain.proof.policy import ProofPolicy
+from ralph.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.domain.loop.claims import Claim, Signal
@@ -11,11 +10,13 @@ from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_change import SessionChange
 from ralph.domain.loop.session_report import AgentReport, Hindrance, Spend, most_lasting
 from ralph.domain.tasks.completion import VerificationMethod
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 COMMAND_CHARS = 60
 """Shown of the command of a check that has no name of its own."""
 
-_PASSING = re.compile(
+_PASSING = pattern(
     r"(?P<path>/[^\s'\"]+)"  # handled by itself: only temporary ones differ each time
     r"|\b\d+(?:[.,]\d+)?\s?(?:ns|us|µs|ms|s|sec|secs|seconds?|m|min|minutes?)\b"  # 0.12s, 3 ms
     r"|\b\d+:\d\d(?::\d\d)?(?:[.,]\d+)?\b"  # 12:34:56
@@ -23,7 +24,7 @@ _PASSING = re.compile(
     r"|\b0x[0-9a-fA-F]+\b"
     r"|\bpid \d+\b|\[\d+\]"
 )
-_OWN_FILE = re.compile(r"\b(?:guardrail|agent|prompt)_\d{3,}")
+_OWN_FILE = pattern(r"\b(?:guardrail|agent|prompt)_\d{3,}")
 """Our own files contain the iteration's number in their names."""
 
 

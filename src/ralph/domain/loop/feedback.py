@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.domain.loop.claims import Tag
 from ralph.domain.loop.session_report import AgentReport, Ending
+from ralph.values import dataclass
 
 
 class Placement(StrEnum):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.loop.session_report import Spend
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,6 @@ false memory is believed by every later session.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-
 from ralph.domain.loop.claims import Claim
 from ralph.domain.loop.decision import Accept, Decision, GiveUp
 from ralph.domain.loop.evidence import CheckResult, Evidence, without_passing
@@ -16,6 +13,8 @@ from ralph.domain.loop.session_change import ChangedFile
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.text.exits import exit_words
 from ralph.domain.text.quotation import fit_bytes, quotable, quotable_path
+from ralph.patterns import pattern
+from ralph.values import dataclass, replace
 
 MOST_BYTES = 2_048
 MOST_ATTEMPTS = 8
@@ -27,7 +26,7 @@ NAME_CHARS = 40
 PATH_CHARS = 48
 LINE_CHARS = 110
 
-_PLAIN_NAME = re.compile(r"[\w./+@…-]+")
+_PLAIN_NAME = pattern(r"[\w./+@…-]+")
 
 HEADING = (
     "What earlier sessions of this work did, newest first. ralph wrote this from its own record; what is in quotes is"

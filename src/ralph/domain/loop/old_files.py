@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 AS_THEY_ARE = 3
 """Streams of so many judged iterations are left as the agent printed them: people look at them with tools of their own."""
 COMPRESSED = ".gz"
 
 # A number has at least three digits, and what follows it is never one more.
-_OF_ITERATION = re.compile(r"(prompt|agent|guardrail)_(\d{3,9})[_.].*")
-_STREAM = re.compile(r"agent_.*\.ndjson(\.stderr)?")
+_OF_ITERATION = pattern(r"(prompt|agent|guardrail)_(\d{3,9})[_.].*")
+_STREAM = pattern(r"agent_.*\.ndjson(\.stderr)?")
 
 
 @dataclass(frozen=True, slots=True)

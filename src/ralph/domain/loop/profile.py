@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.loop.decision import Acceptance
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

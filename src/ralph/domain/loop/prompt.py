@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.feedback import Feedback, Placement
+from ralph.values import dataclass
 
 SEPARATOR = "\n\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ralph.values import dataclass
 
 MOST_NAMED = 4
 """Files of which more is known than that they were changed."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ralph.domain.agent.events import Usage
 from ralph.domain.agent.network import no_network
 from ralph.domain.loop.claims import Tag
+from ralph.values import dataclass, field
 
 
 class Ending(StrEnum):

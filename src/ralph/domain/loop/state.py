@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from ralph.domain.loop.decision import Accept, Continue, Decision, Outcome, Retry, Stop, Troubles, is_denied
 from ralph.domain.loop.evidence import Evidence
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.ledger import Ledger, attempt_of
 from ralph.domain.loop.session_report import Obstacle, Spend
 from ralph.domain.loop.unjudged import UnjudgedSession
+from ralph.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.loop.claims import Tag
 from ralph.domain.loop.session_report import AgentReport, Ending
+from ralph.values import dataclass
 
 TAGS_KEPT = 50
 """The last ones: the state of a run stays small, whatever an agent prints."""

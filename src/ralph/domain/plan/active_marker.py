@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from ralph.domain.plan.stop_checks import snapshot_from_json, snapshot_json
 from ralph.domain.plan.story import DEFAULT_REVIEW_CAP, IterationMode, ReviewRules, ReviewState
+from ralph.values import dataclass
 
 MARKER_FILE = ".ralph-active"
 

@@ -6,8 +6,9 @@ No dataclasses here: a hook imports this after every tool call, and they cost mo
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable
+
+from ralph.patterns import pattern
 
 DEFAULT_WINDOW = 200_000
 LARGE_WINDOW = 1_000_000
@@ -46,7 +47,7 @@ Usage = tuple[int, str]
 AFTER_COMPACTION: Usage = (0, "")
 """What came before is no longer in the context; the next answer tells how much is left."""
 
-_FAMILY = re.compile(r"claude-[a-z]+-(\d{1,2})(?!\d)")
+_FAMILY = pattern(r"claude-[a-z]+-(\d{1,2})(?!\d)")
 _FIRST_LARGE = 5
 """From this generation on, models have the large window."""
 

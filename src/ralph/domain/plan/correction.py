@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.document_problems import Raw
@@ -30,6 +29,7 @@ from ralph.domain.plan.story import (
     StoryMode,
 )
 from ralph.domain.text.excerpt import Keep, truncate
+from ralph.values import dataclass, replace
 
 AT_CAP = "[AUTO-APPROVED AT CAP]"
 PLAN = "tasks.json"

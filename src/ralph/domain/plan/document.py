@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from ralph.domain.plan.document_problems import Raw, structure_problems
 from ralph.domain.plan.story import Review, Story
 from ralph.domain.text.reader import Problem
 from ralph.domain.text.strict_json import BadJson, parse_json
+from ralph.values import dataclass
 
 LARGEST_CHARS = 20_000_000
 

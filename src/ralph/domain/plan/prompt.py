@@ -10,10 +10,11 @@ from ralph.domain.plan.correction import Violation
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.story import IterationMode, ReviewRules, StoryMode
 from ralph.domain.text.excerpt import Keep, truncate
+from ralph.patterns import pattern
 
 PROMISE = "COMPLETE"
 
-_VARIABLE = re.compile(r"\$(?:\{(RALPH_[A-Z_]+)\}|(RALPH_[A-Z_]+))")
+_VARIABLE = pattern(r"\$(?:\{(RALPH_[A-Z_]+)\}|(RALPH_[A-Z_]+))")
 
 SKIP_REVIEW = """Reviews are skipped in this run. There is Implement mode only: after the verifyCommands pass, set
 `passes: true` on your story yourself and write its `notes`. Leave `reviewStatus` null and `reviewCount` 0. Your own
@@ -90,8 +91,8 @@ ENTRIES_CHARS = 6_000
 PATTERNS_CHARS = 40_000
 """Nobody keeps more patterns than this in order."""
 
-_END_OF_PATTERNS = re.compile(r"^---[ \t]*$", re.MULTILINE)
-_START_OF_ENTRY = re.compile(r"^## ", re.MULTILINE)
+_END_OF_PATTERNS = pattern(r"^---[ \t]*$", re.MULTILINE)
+_START_OF_ENTRY = pattern(r"^## ", re.MULTILINE)
 
 
 def newest_progress(text: str, *, entries_chars: int = ENTRIES_CHARS) -> str:

@@ -7,8 +7,9 @@ import re
 from ralph.domain.plan.correction import AT_CAP
 from ralph.domain.plan.document import TasksDocument
 from ralph.domain.plan.story import Story
+from ralph.patterns import pattern
 
-_STARTED = re.compile(r"^Started:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_STARTED = pattern(r"^Started:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 
 
 def plan_summary(document: TasksDocument | None, *, progress: str, ended: str) -> str:

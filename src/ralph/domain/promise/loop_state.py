@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.prompt import compose, fill
+from ralph.patterns import pattern
+from ralph.values import dataclass, field, replace
 
 DEFAULT_MAX_ITERATIONS = 100
 DEFAULT_COMPLETION_PROMISE = "DONE"
 RALPH_LOOP_STATE_FILE = "ralph-loop"
 """The name of its state file, without the extension."""
 
-COMPLETION_TAG_PATTERN: re.Pattern[str] = re.compile(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
+COMPLETION_TAG_PATTERN: re.Pattern[str] = pattern(r"<promise>(.*?)</promise>", re.IGNORECASE | re.DOTALL)
 """The first promise in a text, whatever it says."""
 
 CONTINUATION_PROMPT = """Ralph loop, iteration {{ITERATION}}/{{MAX}}.
@@ -32,7 +33,7 @@ Original task:
 NO_PROMISE = "Your previous attempt did not output the completion promise."
 NOT_ACCEPTED = "Your previous attempt was not accepted; why is said in this prompt."
 
-_SPECIAL: re.Pattern[str] = re.compile(r"[.*+?^${}()|\[\]\\]")
+_SPECIAL: re.Pattern[str] = pattern(r"[.*+?^${}()|\[\]\\]")
 
 
 @dataclass(frozen=True, slots=True)

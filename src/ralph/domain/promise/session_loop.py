@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from ralph.domain.holder import Owner
 from ralph.domain.promise.loop_state import (
@@ -19,6 +18,8 @@ from ralph.domain.promise.loop_state import (
     increment_iteration,
     new_state,
 )
+from ralph.patterns import pattern
+from ralph.values import dataclass, replace
 
 SESSION_KEY = "sessionId"
 PROCESS_KEY = "process"
@@ -26,11 +27,11 @@ PROCESS_KEY = "process"
 
 LONGEST_TASK = 100_000
 
-_COMMAND = re.compile(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
-_OPTION = re.compile(
+_COMMAND = pattern(r"\s*/ralph:(loop|cancel)(?:\s+(.*))?\s*", re.DOTALL)
+_OPTION = pattern(
     r"""(?:^|(?<=\s))--(max-iterations|completion-promise)(?:=|\s+)(?:"([^"]*)"|'([^']*)'|(\S+))(?=\s|$)"""
 )
-_UNFINISHED_OPTION = re.compile(r"(?:^|\s)--(max-iterations|completion-promise)(?=\s|=|$)")
+_UNFINISHED_OPTION = pattern(r"(?:^|\s)--(max-iterations|completion-promise)(?=\s|=|$)")
 _DIGITS = 9
 
 USAGE = "/ralph:loop [--max-iterations N] [--completion-promise TEXT] TASK"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ralph.domain.proof.makefiles import lacks
 from ralph.domain.proof.scripts import Read, has_script, made_by, packages_run, scripts_in
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

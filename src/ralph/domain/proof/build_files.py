@@ -6,10 +6,11 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from ralph.domain.proof.makefiles import is_makefile, lacks, rules_of
+from ralph.patterns import pattern
+from ralph.values import dataclass, replace
 
 READ_BY_ALL = frozenset(("pytest", "coverage"))
 TOOLS = frozenset(
@@ -118,7 +119,7 @@ def _cargo(table: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-_GO_LINE = re.compile(
+_GO_LINE = pattern(
     r"^[ \t]*(?:replace[ \t]+)?(\S+)(?:[ \t]+v\S+)?[ \t]*=>[ \t]*(\.\S*)|^[ \t]*(?:require[ \t]+)?(\S+)[ \t]+v\S+",
     re.MULTILINE,
 )
@@ -188,7 +189,7 @@ def _pom(text: str) -> dict[str, object]:
     return found
 
 
-_COMMENTS = re.compile(r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
+_COMMENTS = pattern(r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 
 
 def _gradle(text: str) -> dict[str, object]:

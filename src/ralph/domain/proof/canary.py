@@ -7,7 +7,6 @@ common that the canary is not seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from ralph.domain.proof.chosen_tests import chooses_tests
@@ -20,6 +19,7 @@ from ralph.domain.proof.planting.rust import plant_rust
 from ralph.domain.proof.protection import FOREIGN
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.tests_ran import names_runner
+from ralph.values import dataclass, field, replace
 
 PLANTERS: tuple[Planter, ...] = (plant_python, plant_javascript, plant_go, plant_rust, plant_java)
 """One for each family of test runners."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_CHOICES = re.compile(
+from ralph.patterns import pattern
+
+_CHOICES = pattern(
     r"""
     \s(?:
         -k(?=[\s=\w'"])                                     # pytest, unittest: by a word

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.proof.build_files import changed_sections
 from ralph.domain.proof.inner_tests import inner_weaknesses
 from ralph.domain.proof.makefiles import is_makefile
 from ralph.domain.proof.protection import Guard, Protection, is_found_alike, is_test
+from ralph.values import dataclass
 
 SHOWN = 20
 NAMED = 3

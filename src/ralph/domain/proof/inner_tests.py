@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from ralph.domain.proof.weakened_tests import weaknesses
+from ralph.patterns import pattern
 
 # No pattern may look at the same text again and again: an agent writes it.
-_TEST = re.compile(r"#\[(?:cfg\((?:all\()?test\b|(?:\w{1,80}::){0,8}test\b)[^\n]*")
-_ASSERTED = re.compile(r"^[ \t]*//[/!](.*\bassert.*)$", re.MULTILINE)
-_EXAMPLE = re.compile(r"""^[ \t]*>>> .*(?:\n(?![ \t]*(?:$|\"\"\"|'''|>>> )).*)*""", re.MULTILINE)
-_NO_CODE = re.compile(r"""(?s)//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|'(?:\\[^']*|[^'\\\n])'""")
+_TEST = pattern(r"#\[(?:cfg\((?:all\()?test\b|(?:\w{1,80}::){0,8}test\b)[^\n]*")
+_ASSERTED = pattern(r"^[ \t]*//[/!](.*\bassert.*)$", re.MULTILINE)
+_EXAMPLE = pattern(r"""^[ \t]*>>> .*(?:\n(?![ \t]*(?:$|\"\"\"|'''|>>> )).*)*""", re.MULTILINE)
+_NO_CODE = pattern(r"""(?s)//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|'(?:\\[^']*|[^'\\\n])'""")
 
 
 def may_hold_tests(path: str, *, doctests: bool) -> bool:

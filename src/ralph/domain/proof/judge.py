@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ralph.domain.loop.prompt import fill
 from ralph.domain.text.excerpt import Keep, truncate
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.domain.tasks.task import Task
@@ -56,7 +57,7 @@ VERIFIED
 The first line is VERIFIED only if every criterion is; otherwise it is NOT_VERIFIED. If you cannot tell, it is NOT_VERIFIED.
 """
 
-_LINE = re.compile(r"(?i)\s*(?:[-*]\s*)?(\d+)[.):]\s*\**(NOT[_ ]VERIFIED|VERIFIED)\**\s*[:,.-]*\s*(.*)")
+_LINE = pattern(r"(?i)\s*(?:[-*]\s*)?(\d+)[.):]\s*\**(NOT[_ ]VERIFIED|VERIFIED)\**\s*[:,.-]*\s*(.*)")
 
 
 @dataclass(frozen=True, slots=True)

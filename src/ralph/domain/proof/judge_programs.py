@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from ralph.domain.proof.scripts import is_code
+from ralph.patterns import pattern
 
-_INTERPRETERS = re.compile(
+_INTERPRETERS = pattern(
     r"(?:.*/)?(?:(?:ba|da|z|k|fi)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|uv|npx|tsx|env|timeout|nice|nohup)"
 )
-_SUFFIX = re.compile(r"[^/]\.\w+$")
+_SUFFIX = pattern(r"[^/]\.\w+$")
 
 
 def words_that_run(argv: Sequence[str]) -> Iterator[str]:

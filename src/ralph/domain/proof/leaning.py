@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ralph.domain.proof.protection import is_test
 from ralph.domain.proof.scripts import is_code, module_files, named_for_loading
+from ralph.patterns import pattern
 
 Found = Iterable[tuple[str, str]]
 """A path, and what was found in that file."""
@@ -25,13 +25,13 @@ SETTINGS = r"pytest_plugins|addopts|setupFiles|globalSetup|globalTeardown|testEn
 IN_SETTINGS = (
     "*conftest.py", "*pyproject.toml", "*.ini", "*setup.cfg", "*package.json", "*.mocharc*", "*jest*", "*vite*",
 )  # fmt: skip
-_PROSE = re.compile(r"\.(?:md|rst|adoc)$|(?:^|/)(?:LICENSE|README|CHANGELOG)[^/]*$")
-_KEY = re.compile(
+_PROSE = pattern(r"\.(?:md|rst|adoc)$|(?:^|/)(?:LICENSE|README|CHANGELOG)[^/]*$")
+_KEY = pattern(
     r"""(?:setupFiles\w*|globalSetup|globalTeardown|testEnvironment|testRunner|snapshotSerializers|require|import)["']?"""
     r"""\s*:\s*(\[[^\]]*\]|["'][^"'\n]+["'])"""
 )
-_PLUGINS = re.compile(r"pytest_plugins\s*=\s*(\[[^\]]*\]|\([^)]*\)|[^\n]*)")
-_QUOTED = re.compile(r"""["']([^"'\n]+)["']""")
+_PLUGINS = pattern(r"pytest_plugins\s*=\s*(\[[^\]]*\]|\([^)]*\)|[^\n]*)")
+_QUOTED = pattern(r"""["']([^"'\n]+)["']""")
 _ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx")
 MOST_SHARE = 2
 """Where more than one in so many files of code uses a test framework, the project itself is about testing."""

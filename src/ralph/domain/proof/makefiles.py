@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
-_CALL = re.compile(r"(?:^|[;&|({\n]|\b(?:exec|time|env|then|do)\b)\s*(?:\w+=\S*\s+)*g?make\b([^;&|\n)]*)")
-_RULE = re.compile(r"^([^\s#:=][^:=#]*?)\s*::?(?!=)\s*(.*)$")
-_SETTING = re.compile(r"^ *([\w.-]+)\s*(?:[:?+!]|::)?=\s*(.*)$")
-_VALUE = re.compile(r"^[^#;]*?(?:[:?+!]|::)?=")
-_USE = re.compile(r"\$[({]([\w.-]+)[)}]|\$(\w)")
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
+
+_CALL = pattern(r"(?:^|[;&|({\n]|\b(?:exec|time|env|then|do)\b)\s*(?:\w+=\S*\s+)*g?make\b([^;&|\n)]*)")
+_RULE = pattern(r"^([^\s#:=][^:=#]*?)\s*::?(?!=)\s*(.*)$")
+_SETTING = pattern(r"^ *([\w.-]+)\s*(?:[:?+!]|::)?=\s*(.*)$")
+_VALUE = pattern(r"^[^#;]*?(?:[:?+!]|::)?=")
+_USE = pattern(r"\$[({]([\w.-]+)[)}]|\$(\w)")
 # Make reads these itself, or hands them to every recipe.
-_READ_BY_ALL = re.compile(
+_READ_BY_ALL = pattern(
     r"\.\w+|SHELL|MAKE\w*|GNUMAKEFLAGS|VPATH|PATH|HOME|PYTHON\w*|NODE\w*|npm_\w+|LD_\w+|GIT_\w+|RUST\w*|CARGO\w*|GO\w*|JAVA\w*"
 )
 # Lines among the others by which a file may have more targets than its rules.
-_MAY_BRING = re.compile(
+_MAY_BRING = pattern(
     r"^(?:[-s]?include|load|define)\b|\$[({](?:eval|call|foreach)\b|^(?!\.(?!DEFAULT\b)[A-Z_]+\s*:)[^=#]*:(?!=)"
 )
-_ACTS = re.compile(r"\$[({](?:eval|call|file|guile|load)\b")
+_ACTS = pattern(r"\$[({](?:eval|call|file|guile|load)\b")
 FIRST = ""
 """The target of a ``make`` without any."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from ralph.patterns import pattern
 
-_BARE_NAME = re.compile(r"\s*([A-Za-z0-9_][\w.+-]*)(?=\s|$)")
+_BARE_NAME = pattern(r"\s*([A-Za-z0-9_][\w.+-]*)(?=\s|$)")
 _SHELLS_OWN = frozenset({
     "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen", "complete",
     "continue", "declare", "dirs", "disown", "do", "done", "echo", "elif", "else", "enable", "esac", "eval",

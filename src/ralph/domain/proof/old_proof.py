@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.proof.comparison import Finding
 from ralph.domain.proof.own_checks import folder_of, written_for
@@ -12,6 +11,7 @@ from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
 from ralph.domain.proof.scripts import first_named
 from ralph.domain.proof.tests_ran import ran_no_test
 from ralph.domain.proof.tree import Tree
+from ralph.values import dataclass
 
 CHANGED = "was changed, moved or deleted, and the checks fail with it as it was"
 NEW = "is new, and the checks fail without it"

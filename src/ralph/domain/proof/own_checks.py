@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ralph.domain.proof.protection import Protection, is_found_by_name, is_test
@@ -12,6 +11,7 @@ from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.scripts import first_named
 from ralph.domain.proof.tests_ran import runs_tests
 from ralph.domain.proof.tree import Tree
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.domain.proof.canary import Sighting

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.proof.strength import Proof
+from ralph.values import dataclass
 
 UNCHECKED = "nothing was checked: this run rests on the agent's word alone"
 

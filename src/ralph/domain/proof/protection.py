@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
@@ -15,6 +14,8 @@ from ralph.domain.proof.inner_tests import may_hold_tests
 from ralph.domain.proof.makefiles import is_makefile, targets_in
 from ralph.domain.proof.scripts import Read, is_code, reach, scripts_in
 from ralph.domain.proof.tests_ran import runs_tests
+from ralph.patterns import pattern
+from ralph.values import dataclass, replace
 
 
 class Guard(StrEnum):
@@ -29,26 +30,26 @@ class Guard(StrEnum):
     INNER = "inner tests"  #: code; but the tests in it may only be extended
 
 
-_TESTS = re.compile(
+_TESTS = pattern(
     r"(?:^|/)(?:tests?|__tests__|testdata|__snapshots__|__mocks__|e2e)(?:/|$)|(?:^|/)spec/.*\.(?:rb|[cm]?[jt]sx?)$"
     r"|(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.(?:py|go|rs|rb|exs|dart|cc|cpp|c|lua|ml|zig|erl)|tests?\.(?:py|rs)"
     r"|[^/]*[.-](?:test|spec)\.[cm]?[jt]sx?|[^/]*_spec\.(?:rb|lua)|[^/]*Tests?\.(?:java|kt|cs|fs|php|swift|scala|groovy)"
     r"|[^/]*Spec\.(?:scala|groovy|kt|hs)|[^/]*_SUITE\.erl|[^/]*\.(?:bats|t|feature|robot|snap|golden))$"
 )
 # What tests read and call, by names that say so.
-_HELPS_TESTS = re.compile(
+_HELPS_TESTS = pattern(
     r"(?:^|/)(?:test|spec)[-_]?(?:utils?|helpers?|support|lib|kit|fixtures?|data|tools?|common|cases)(?:/|\.\w+$)"
     r"|(?:^|/)(?:asserts?|assertions?|matchers?|expect(?:ations?)?)\.(?:py|[cm]?[jt]sx?|go|rb|php)$"
     r"|(?:^|/)(?:goldens?|fixtures?|snapshots?|cassettes|approvals?|expected|testcases|cases)/(?:.*/)?[^/]*"
     r"(?<!\.py)(?<!\.[jt]s)(?<!\.[jt]sx)(?<!\.go)(?<!\.rs)(?<!\.java)(?<!\.rb)(?<!\.kt)(?<!\.md)$"
 )
 # Names by which runners find tests: a test that loses such a name is no longer run.
-_FOUND_BY_NAME = re.compile(
+_FOUND_BY_NAME = pattern(
     r"(?:^|/)(?:test[^/]*\.py|[^/]*_test\.(?:py|go|rs|rb|exs|dart|cc|cpp|c)|[^/]*_spec\.rb|[^/]*\.bats"
     r"|[^/]*[._-](?:test|spec)\.[cm]?[jt]sx?|test[._-][^/]*\.[cm]?[jt]sx?|[^/]*(?:Tests?|TestCase|IT)\.(?:java|kt|cs|php|swift))$"
 )
 # Whatever of these appears decides what a test runner runs, from wherever it lies.
-_RUNNERS_OWN = re.compile(
+_RUNNERS_OWN = pattern(
     r"(?:^|/)(?:\.?pytest\.(?:ini|toml)|tox\.toml|\.coveragerc|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec"
     r"|(?:jest|vitest|vite|playwright|karma|cypress|ava|babel|wdio|web-test-runner|tap)\.(?:conf|config|setup|workspace)"
     r"\.[cm]?[jt]s(?:on)?|\.mocharc[^/]*|\.babelrc[^/]*|\.swcrc|\.nycrc[^/]*|\.c8rc[^/]*|\.taprc|mocha\.opts"
@@ -56,31 +57,31 @@ _RUNNERS_OWN = re.compile(
     r"|gradle\.properties|settings\.gradle(?:\.kts)?|junit-platform\.properties|[^/]*\.runsettings|noxfile\.py)$"
     r"|(?:^|/)(?:\.mvn|gradle/wrapper)/"
 )
-_LINT = re.compile(
+_LINT = pattern(
     r"(?:^|/)\.?(mypy|ruff|flake8|pylint|eslint|stylelint|pyright|pre-commit)(?:rc|[.-]?config)?(?:\.(?:ini|toml|json|[cm]?[jt]s|ya?ml))?$"
 )
 # Python and its installers load these by themselves.
-_LOADED = re.compile(
+_LOADED = pattern(
     r"(?:^|/)(?:(?:site|user)customize\.(?:pyc?|so)|[^/]*\.pth|[^/]*\.egg-link)$|\.(?:egg|dist)-info/"
 )
-_MODULE = re.compile(r"^(?:src/|lib/)?([A-Za-z_]\w*)(?:\.(?:py|pyc|so|pyd)$|\.cpython-[^/]*$|/)")
-_FOUND_FIRST = re.compile(
+_MODULE = pattern(r"^(?:src/|lib/)?([A-Za-z_]\w*)(?:\.(?:py|pyc|so|pyd)$|\.cpython-[^/]*$|/)")
+_FOUND_FIRST = pattern(
     r"(?:^|/)node_modules/\.bin/"
 )  # npm looks here for programs before it looks anywhere else
-_ALWAYS = re.compile(
+_ALWAYS = pattern(
     r"^\.gitmodules$|(?:^|/)\.gitattributes$|^\.ralph/(?!runs/|worktrees/)[^/]*(?:/|\.(?:json|toml|md|ya?ml)$)"
 )
-_CI = re.compile(
+_CI = pattern(
     r"^\.(?:github|gitea|forgejo)/(?:workflows|actions)/|^\.gitlab-ci\.ya?ml$|^\.gitlab/ci/|^\.circleci/|^\.?azure-pipelines[^/]*\.ya?ml$"
     r"|^Jenkinsfile$|^\.travis\.yml$|^\.ci/|^\.buildkite/|^\.woodpecker(?:/|\.ya?ml$)|^\.drone\.ya?ml$|^bitbucket-pipelines\.yml$"
     r"|^appveyor\.yml$|^\.cirrus\.(?:yml|star)$"
 )
-_SECTIONS = re.compile(
+_SECTIONS = pattern(
     r"(?:^|/)(?:pyproject\.toml|setup\.cfg|tox\.ini|package\.json|Cargo\.toml|go\.mod|pom\.xml|build\.gradle(?:\.kts)?)$"
     r"|^\.ralph/settings[^/]*\.json$"
 )
-_TASK_RUNNERS = re.compile(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile)$")
-_OPAQUE = re.compile(r"\b(?:tox|nox|pre-commit|just|task|rake|invoke|inv|poe|pdm|hatch|bazel)\b")
+_TASK_RUNNERS = pattern(r"(?:^|/)(?:[Jj]ustfile|Taskfile\.ya?ml|Rakefile)$")
+_OPAQUE = pattern(r"\b(?:tox|nox|pre-commit|just|task|rake|invoke|inv|poe|pdm|hatch|bazel)\b")
 # A module of the project by one of these names is taken for Python's own, or for a part of the runner.
 _MODULES = (
     frozenset(sys.stdlib_module_names) | {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "exceptiongroup", "py", "nose"}
@@ -261,7 +262,7 @@ def is_found_alike(path: str, other: str) -> bool:
 
 # --- patterns ---
 
-_PARTS = re.compile(r"\*\*/|/\*\*$|\*\*|\*|\?|\[[^\]/]+\]|[^*?\[]+|\[")
+_PARTS = pattern(r"\*\*/|/\*\*$|\*\*|\*|\?|\[[^\]/]+\]|[^*?\[]+|\[")
 
 
 def matches_any(path: str, patterns: Iterable[str]) -> bool:

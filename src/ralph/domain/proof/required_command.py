@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.text.excerpt import Keep
+from ralph.values import dataclass
 
 TIMED_OUT_CODE = 124  # as timeout(1) reports it
 NOT_STARTED_CODE = 127  # as a shell reports it

@@ -7,22 +7,23 @@ import posixpath
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from ralph.domain.proof.makefiles import included, recipes_of, targets_in
 from ralph.domain.proof.tests_ran import names_runner
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 Read = Callable[[str], str | None]
-_INTERPRETERS = re.compile(r"(?:.*/)?(?:(?:ba|da|z|k|fi)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh)")
+_INTERPRETERS = pattern(r"(?:.*/)?(?:(?:ba|da|z|k|fi)?sh|python[\d.]*|node|ruby|perl|php|deno|bun|pwsh)")
 _BEFORE = frozenset(
     (
         "exec", "time", "env", "nice", "nohup", "command", "sudo", "!", "then", "do", "else", "if", "while", "run", "{",
     )
 )  # fmt: skip
-_SAYS_CHECK = re.compile(r"(?i)test|check|verif|valid|lint|spec|smoke|accept|e2e|\bci\b|gate|prove|assert")
-_FOLDERS = re.compile(r"(?:^|/)(?:scripts?|ci|\.ci|tools?|bin|hack|dev)/")
-_SHELL = re.compile(r"\.(?:sh|bash|zsh|ps1)$|(?:^|/)(?:gradlew|mvnw)$")
-_SHELL_TEXT = re.compile(r"\A#!.*\b(?:ba|da|z|k)?sh\b")
+_SAYS_CHECK = pattern(r"(?i)test|check|verif|valid|lint|spec|smoke|accept|e2e|\bci\b|gate|prove|assert")
+_FOLDERS = pattern(r"(?:^|/)(?:scripts?|ci|\.ci|tools?|bin|hack|dev)/")
+_SHELL = pattern(r"\.(?:sh|bash|zsh|ps1)$|(?:^|/)(?:gradlew|mvnw)$")
+_SHELL_TEXT = pattern(r"\A#!.*\b(?:ba|da|z|k)?sh\b")
 _NO_SCRIPT = frozenset(("-c", "-m", "-e", "-p", "--eval", "-"))
 _LOOKS_ONLY = {
     "sh": "-n",
@@ -34,8 +35,8 @@ _LOOKS_ONLY = {
     "php": "-l",
 }
 """Options by which an interpreter reads a script without running it: it is what is checked, not what checks."""
-_VARIABLE = re.compile(r"^(?:\$\{?\w+\}?|\$\(.*\)|`.*`)/")
-_PACKAGE_SCRIPT = re.compile(
+_VARIABLE = pattern(r"^(?:\$\{?\w+\}?|\$\(.*\)|`.*`)/")
+_PACKAGE_SCRIPT = pattern(
     r"\b(?:npm|pnpm|yarn|bun)\s+(?:-\S+\s+)*(?:(?:run-script|run)\s+(?:-\S+\s+)*)?([\w:.-]+)"
 )
 _SHORT = {"t": "test", "tst": "test"}
@@ -183,10 +184,10 @@ def _files_run(command: str, folder: str, beside: str, read: Read) -> Iterator[s
                     yield path
 
 
-_READS = re.compile(
+_READS = pattern(
     r"(?:\bcat\s+|<\s*|\bxargs\s+-a\s*|--files-from[=\s]|\b(?:diff|cmp)\s(?:.*\s)?)([A-Za-z_.][\w./-]*)"
 )
-_CODE = re.compile(
+_CODE = pattern(
     r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|php|c|cc|cpp|h|hpp|cs|swift|scala|sh|vue|svelte|pl|pm)$"
 )
 
@@ -195,12 +196,12 @@ def is_code(path: str) -> bool:
     return _CODE.search(path) is not None
 
 
-_PATH = re.compile(r"""\bPATH\s*[:?]?=\s*["']?([^\s;&"']+)""")
-_HERE = re.compile(r"^(?:\$\(?PWD\)?|\$\{PWD\}|\$\(pwd\)|\$\(CURDIR\)|\.)/")
-_LOADING = re.compile(
+_PATH = pattern(r"""\bPATH\s*[:?]?=\s*["']?([^\s;&"']+)""")
+_HERE = pattern(r"^(?:\$\(?PWD\)?|\$\{PWD\}|\$\(pwd\)|\$\(CURDIR\)|\.)/")
+_LOADING = pattern(
     r"""(?:^|[\s='"])(?:--(?:import|require|loader|experimental-loader|config|rcfile|file)|-r|-c)(?:\s+|=)["']?([\w./@-]+)"""
 )
-_PLUGIN = re.compile(r"(?:^|[\s'\"=])-p\s*([A-Za-z_][\w.]*)")
+_PLUGIN = pattern(r"(?:^|[\s'\"=])-p\s*([A-Za-z_][\w.]*)")
 
 
 def named_for_loading(text: str) -> Iterator[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from ralph.domain.text.excerpt import TRUNCATION_MARK
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
-_COLORS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_COLORS = pattern(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LINES = 20_000
 """Of the end of the output: closing lines are there."""
 
@@ -78,7 +79,7 @@ def runs_tests(command: str) -> bool:
 
 
 _AT_COMMAND = r"(?:^|[;&|({\n`]|\b(?:exec|time|env|nice|timeout\s+\S+|run|xvfb-run|then|do|else)\b)\s*(?:\w+=\S*\s+)*(?:\S*/)?"
-_WRAPPER = re.compile(
+_WRAPPER = pattern(
     _AT_COMMAND
     + r"(?:(?:npm|pnpm|yarn|bun)\s+(?:\S+\s+)*?(?:run\s+)?(?:t|tst|test\S*|check\S*|verify\S*|ci)\b"
     r"|(?:make|just|task|rake|invoke|inv|poe|pdm|hatch|bazel|gradle|gradlew|mvn|mvnw|ctest|meson|mix|dotnet|swift|rspec"
@@ -94,15 +95,15 @@ def _at(words: str) -> re.Pattern[str]:
 # --- pytest ---
 
 _PYTEST_WORDS = "passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun|subtests? passed"
-_PYTEST_COUNT = re.compile(rf"(\d+) ({_PYTEST_WORDS})")
-_PYTEST_END = re.compile(
+_PYTEST_COUNT = pattern(rf"(\d+) ({_PYTEST_WORDS})")
+_PYTEST_END = pattern(
     rf"^(?:=+ )?((?:(?:\d+ (?:{_PYTEST_WORDS})"
     r"|no tests ran|no tests collected|\d+(?:/\d+)? tests? collected)(?: \(\d+ deselected\))?(?:, )?)+)"
     r" in [\d.]+s(?: \([\d:]+\))?(?: =+)?\s*$",
     re.MULTILINE,
 )
-_PYTEST_DOTS = re.compile(r"^(?:\S+ )?([.FEsxXR]+) +\[ *\d+%\]$", re.MULTILINE)
-_PYTEST_RESULTS = re.compile(r"^Results \([\d.]+s.*\):\s*\n((?:\s+-? ?\d+ \w+.*\n?)+)", re.MULTILINE)
+_PYTEST_DOTS = pattern(r"^(?:\S+ )?([.FEsxXR]+) +\[ *\d+%\]$", re.MULTILINE)
+_PYTEST_RESULTS = pattern(r"^Results \([\d.]+s.*\):\s*\n((?:\s+-? ?\d+ \w+.*\n?)+)", re.MULTILINE)
 
 
 def _pytest(text: str) -> Iterator[Tally]:
@@ -122,7 +123,7 @@ def _pytest(text: str) -> Iterator[Tally]:
 
 # --- unittest (and Django's runner) ---
 
-_UNITTEST = re.compile(
+_UNITTEST = pattern(
     r"^Ran (\d+) tests? in [\d.]+s\s*\n\s*(OK|FAILED|NO TESTS RAN)?(?: \(([^)\n]*)\))?", re.MULTILINE
 )
 
@@ -137,11 +138,11 @@ def _unittest(text: str) -> Iterator[Tally]:
 
 # --- JavaScript: jest, vitest, mocha, node ---
 
-_JEST = re.compile(r"^Tests:\s+(.*\btotal)\b", re.MULTILINE)
-_VITEST = re.compile(r"^\s*Tests\s{2}(no tests|.*\(\d+\))", re.MULTILINE)
-_NO_FILES = re.compile(r"^No test(?:s| files) found, exiting with code 0", re.MULTILINE)
-_MOCHA = re.compile(r"^\s*(\d+) passing \([^)\n]+\)((?:\n\s*\d+ (?:pending|failing))*)", re.MULTILINE)
-_NODE = re.compile(r"^(?:#|\u2139) tests \d+\n((?:(?:#|\u2139) \w+ [\d.]+\n?)+)", re.MULTILINE)
+_JEST = pattern(r"^Tests:\s+(.*\btotal)\b", re.MULTILINE)
+_VITEST = pattern(r"^\s*Tests\s{2}(no tests|.*\(\d+\))", re.MULTILINE)
+_NO_FILES = pattern(r"^No test(?:s| files) found, exiting with code 0", re.MULTILINE)
+_MOCHA = pattern(r"^\s*(\d+) passing \([^)\n]+\)((?:\n\s*\d+ (?:pending|failing))*)", re.MULTILINE)
+_NODE = pattern(r"^(?:#|\u2139) tests \d+\n((?:(?:#|\u2139) \w+ [\d.]+\n?)+)", re.MULTILINE)
 
 
 def _jest(text: str) -> Iterator[Tally]:
@@ -168,12 +169,12 @@ def _number(text: str, word: str) -> int:
 
 # --- go, cargo ---
 
-_GO_NONE = re.compile(r"^\?\s+\S+\s+\[no test files\]", re.MULTILINE)
-_GO_PACKAGE = re.compile(r"^(ok|FAIL)\s+\S+\s+(?:[\d.]+s|\(cached\)|\[[^\]]*\])(.*)$", re.MULTILINE)
-_GO_TEST = re.compile(r"^\s*--- (PASS|FAIL|SKIP): ", re.MULTILINE)
-_GO_JSON = re.compile(r'"Action":"(pass|fail|skip)"[^\n]*?"Test":"')
-_CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed;", re.MULTILINE)
-_NEXTEST = re.compile(r"^\s*Summary \[[^\]]*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
+_GO_NONE = pattern(r"^\?\s+\S+\s+\[no test files\]", re.MULTILINE)
+_GO_PACKAGE = pattern(r"^(ok|FAIL)\s+\S+\s+(?:[\d.]+s|\(cached\)|\[[^\]]*\])(.*)$", re.MULTILINE)
+_GO_TEST = pattern(r"^\s*--- (PASS|FAIL|SKIP): ", re.MULTILINE)
+_GO_JSON = pattern(r'"Action":"(pass|fail|skip)"[^\n]*?"Test":"')
+_CARGO = pattern(r"^test result: \w+\. (\d+) passed; (\d+) failed;", re.MULTILINE)
+_NEXTEST = pattern(r"^\s*Summary \[[^\]]*\] +\d+(?:/\d+)? tests? run: (.*)$", re.MULTILINE)
 
 
 def _go(text: str) -> Iterator[Tally]:

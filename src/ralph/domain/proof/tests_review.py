@@ -6,12 +6,12 @@ import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from ralph.domain.loop.prompt import fill
 from ralph.domain.proof.comparison import FileState, Finding
 from ralph.domain.proof.protection import is_found_alike, is_test
 from ralph.domain.text.excerpt import Keep, truncate
+from ralph.values import dataclass, replace
 
 DIFF_CHARS = 60_000
 """Of the changes in one question: what does not fit is asked about in another."""

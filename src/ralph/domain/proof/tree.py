@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from ralph.values import dataclass, field
 
 LINK = "120000"
 """The mode of a symbolic link, as git writes it."""

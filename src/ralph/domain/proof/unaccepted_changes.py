@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.proof.tree import Tree
 from ralph.domain.text.excerpt import Keep, truncate
+from ralph.values import dataclass
 
 SHOWN = 5
 LISTED = 20

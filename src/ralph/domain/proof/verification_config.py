@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ralph.domain.proof.required_command import RequiredCommand, is_outside
 from ralph.domain.tasks.completion import CompletionCriteria, VerificationMethod
 from ralph.domain.text.reader import Reader, closest, kind_of
+from ralph.patterns import pattern
 
 IsMethod = Callable[[str], bool]
 """Whether an installed package offers a method of this name (an entry point)."""
 
-_DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)*(:[A-Za-z_]\w*|\.[A-Za-z_]\w*)")
+_DOTTED = pattern(r"[A-Za-z_]\w*(\.\w+)*(:[A-Za-z_]\w*|\.[A-Za-z_]\w*)")
 
 # For every method: honest-proof settings that the checks read.
 _COMMON = ("allow_empty", "allowEmpty", "may_change", "mayChange", "protect", "rerun")

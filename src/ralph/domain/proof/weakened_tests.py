@@ -6,8 +6,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-_C_LIKE = re.compile(r"\.(?:[cm]?[jt]sx?|go|rs|java|kt|cs|php|swift|scala|dart|c|h|cc|cpp|hpp)$")
-_SKIPS = re.compile(
+from ralph.patterns import pattern
+
+_C_LIKE = pattern(r"\.(?:[cm]?[jt]sx?|go|rs|java|kt|cs|php|swift|scala|dart|c|h|cc|cpp|hpp)$")
+_SKIPS = pattern(
     r"\b(?:it|test|describe|context|suite|bench|specify)\.(?:skip|only|todo|fails|failing|skipIf|runIf)\b"
     r"|\b[xf](?:it|test|describe|context|specify)\b|\b(?:t|b|f|tb)\.Skip(?:Now|f)?\b|#\[ignore|#\[cfg\(any\(\)\)\]"
     r"|@(?:Ignore|Disabled)\b|\[(?:Ignore|Explicit)\b|\bskip\s*[:=]\s*(?:true|['\"])|\bpending\s*\("
@@ -18,10 +20,10 @@ _SKIPS = re.compile(
 )
 # A quote that does not end on its line is an apostrophe or a lifetime, and so does not match. Looking for its end again
 # and again must not take long, so quotes have an end anyway.
-_COMMENT_OR_QUOTE = re.compile(
+_COMMENT_OR_QUOTE = pattern(
     r"""(?s)//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n]){0,1000}"|'(?:\\.|[^'\\\n]){0,1000}'|`(?:\\.|[^`\\]){0,9999}`)"""
 )
-_IMPORT = re.compile(r"^\s*(?:import|from|use|using|const\s*\{[^}]*\}\s*=\s*require)\b")
+_IMPORT = pattern(r"^\s*(?:import|from|use|using|const\s*\{[^}]*\}\s*=\s*require)\b")
 SHOWN = 3
 
 

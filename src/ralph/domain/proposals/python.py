@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ralph.domain.proposals.proposal import Files, Kind, Proposal, first_there, propose
+from ralph.patterns import pattern
 
 _PYPROJECT = "pyproject.toml"
 _REQUIREMENTS = ("requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements.txt")
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
-_TEST_FILE = re.compile(r"test_?[A-Za-z0-9_]*\.py")
-_FOR_PYTEST = re.compile(r"^(?:import pytest|from pytest |(?:async )?def test)", re.MULTILINE)
+_NAME = pattern(r"[A-Za-z0-9._-]+")
+_TEST_FILE = pattern(r"test_?[A-Za-z0-9_]*\.py")
+_FOR_PYTEST = pattern(r"^(?:import pytest|from pytest |(?:async )?def test)", re.MULTILINE)
 _TEST_FOLDERS = {"tests": " discover -s tests", "test": " discover -s test", ".": ""}
 """Where tests lie, and how unittest finds them there."""
 _ENOUGH = 20

@@ -5,17 +5,18 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.loop.claims import MAX_TAG_CHARS
 from ralph.domain.review.finding import Finding, Severity
 from ralph.domain.text.reader import Problem, Reader, closest, kind_of
 from ralph.domain.text.strict_json import BadJson, parse_json
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 MOST_FINDINGS = 100
 LONGEST_TITLE = 200
 MISSING = "the block with the findings is missing"
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
+_FENCED = pattern(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 
 from ralph.domain.text.figures import plural
+from ralph.values import dataclass, replace
 
 
 class Severity(StrEnum):

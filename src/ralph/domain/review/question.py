@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ralph.domain.loop.prompt import fill
 from ralph.domain.review.answer import MOST_FINDINGS
 from ralph.domain.text.excerpt import Keep, truncate
 from ralph.domain.text.safe_text import clean
+from ralph.values import dataclass
 
 DIFF_CHARS = 60_000
 COMMITS_CHARS = 8_000

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from urllib.parse import urlsplit
+
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 WEB_PORTS = (80, 443)
 ANY_PORT = 0
@@ -15,7 +17,7 @@ ANY_PORT = 0
 _METADATA_HOSTS = ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254")
 _METADATA = frozenset(map(ipaddress.ip_address, _METADATA_HOSTS))
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 as seen from an IPv6-only network
-_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_LABEL = pattern(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 
 
 class Reach(Enum):

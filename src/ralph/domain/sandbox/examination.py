@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from ralph.values import dataclass, field
 
 _KERNELS_WORDS = {  # of /proc/self/status: what it must be, and what it means if it is not
     "CapPrm": (0, "it has capabilities"),

@@ -6,14 +6,15 @@ import re
 
 from ralph.domain.text.masking import mask_text
 from ralph.domain.text.secret_names import looks_secret
+from ralph.patterns import pattern
 
-_LINE = re.compile(r"(?:[^\\\n]|\\(?:.|\n|$))*(?:\n|$)")  # one that ends with a backslash continues
-_ENTRY = re.compile(r"\s*(?:\[[^\n]*\]\s*)?([A-Za-z][\w-]*)\s*=\s*(.*)", re.DOTALL)
+_LINE = pattern(r"(?:[^\\\n]|\\(?:.|\n|$))*(?:\n|$)")  # one that ends with a backslash continues
+_ENTRY = pattern(r"\s*(?:\[[^\n]*\]\s*)?([A-Za-z][\w-]*)\s*=\s*(.*)", re.DOTALL)
 _SECRET_KEYS = frozenset({"extraheader", "pass", "smtppass"})
 _PLAIN_KEYS = frozenset({"signingkey", "sslkey"})  # they only name one
-_SECRET_VALUE = re.compile(r"passw(?:or)?d=|sshpass\b|authorization:", re.IGNORECASE)
-_IN_WEB_ADDRESS = re.compile(r"(?<=://)[^/\s\"]*@(?=[^/\s\"]*)")
-_KEEPS_USER = re.compile(r"[\w.-]+@")
+_SECRET_VALUE = pattern(r"passw(?:or)?d=|sshpass\b|authorization:", re.IGNORECASE)
+_IN_WEB_ADDRESS = pattern(r"(?<=://)[^/\s\"]*@(?=[^/\s\"]*)")
+_KEEPS_USER = pattern(r"[\w.-]+@")
 
 
 def without_secrets(text: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ralph.patterns import pattern
+
 # Read by loaders and interpreters. A bare word in them is a file or folder too.
 _LOADERS = frozenset({
     "ENV", "GCONV_PATH", "GIO_EXTRA_MODULES", "GTK_MODULES", "GTK_PATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
@@ -32,9 +34,9 @@ _COMMANDS = frozenset({
     "XDG_DATA_DIRS", "XDG_DATA_HOME",
 })  # fmt: skip
 _TRACES = ("GIT_TRACE",)  # files that git writes
-_SEPARATORS = re.compile(r"[\s:;,='\"]+")
-_HERE = re.compile(r"^:|::|:$")  # an empty part of a list of folders is the current one
-_HARMLESS = re.compile(r"-+(?!r\b|require|import|loader|experimental-loader|eval|e\b)[\w-]+|\d+[kmgKMG]?|")
+_SEPARATORS = pattern(r"[\s:;,='\"]+")
+_HERE = pattern(r"^:|::|:$")  # an empty part of a list of folders is the current one
+_HARMLESS = pattern(r"-+(?!r\b|require|import|loader|experimental-loader|eval|e\b)[\w-]+|\d+[kmgKMG]?|")
 
 CARRIED = "RALPH_INSIDE_"
 """Before the name of each variable of an agent while it passes the programs outside that set up its sandbox."""

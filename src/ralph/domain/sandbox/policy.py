@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ralph.domain.sandbox.allow_list import HostRule
 from ralph.domain.sandbox.kind import Network, SandboxKind
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Guarantees:
 
 NO_GUARANTEES = Guarantees(SandboxKind.NONE)
 
-_SIZE = re.compile(r"\s*(\d{1,15})\s*([kmgt]?)(?:i?b)?\s*", re.IGNORECASE)
+_SIZE = pattern(r"\s*(\d{1,15})\s*([kmgt]?)(?:i?b)?\s*", re.IGNORECASE)
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 

@@ -21,8 +21,10 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 WAIT_WITHOUT_RESTART = "wait_without_restart"
 """The type of the message that says an agent waits for something outside."""
@@ -38,14 +40,14 @@ MAX_NAME_CHARS = 200
 MAX_REASON_CHARS = 300
 MAX_PARENTS = 100
 
-_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+_TYPE = pattern(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _ID_FORM = r"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{8}"
-_ID = re.compile(_ID_FORM)
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_HEAD = re.compile(rb"## ([A-Za-z][A-Za-z0-9_.-]{0,63}) (" + _ID_FORM.encode() + rb")\r?")
-_END = re.compile(rb"<!-- end (" + _ID_FORM.encode() + rb") ([0-9a-f]{8}) -->\r?")
+_ID = pattern(_ID_FORM)
+_SURROGATE = pattern("[\ud800-\udfff]")
+_HEAD = pattern(rb"## ([A-Za-z][A-Za-z0-9_.-]{0,63}) (" + _ID_FORM.encode() + rb")\r?")
+_END = pattern(rb"<!-- end (" + _ID_FORM.encode() + rb") ([0-9a-f]{8}) -->\r?")
 _YEAR_9999 = 253_370_764_800.0
-_FIELD = re.compile(r"- (time|project|task|run|parents): (.*)")
+_FIELD = pattern(r"- (time|project|task|run|parents): (.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,7 @@ class Selection:
         return self.since is None or message.time >= self.since
 
 
-_SPAN = re.compile(r"(\d{1,30})([smhd])")
+_SPAN = pattern(r"(\d{1,30})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LONGEST = 10**9
 

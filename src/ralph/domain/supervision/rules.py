@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.budget import Backoff, Pace
 from ralph.domain.loop.session_report import AgentReport, Ending, Fatal, RateLimited
 from ralph.domain.loop.state import LoopState
 from ralph.domain.text.exits import exit_words
+from ralph.values import dataclass, field, replace
 
 WAIT_EXIT_CODE = 42
 """An agent that exits with this waits for something outside: do not restart it."""

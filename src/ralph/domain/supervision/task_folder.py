@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ralph.patterns import pattern
+
 DONE = "DONE"
 WAIT_MARKER = "WAIT_WITHOUT_RESTART"
 TASK_BUS = "TASK-MESSAGE-BUS.md"
@@ -13,7 +15,7 @@ OUTBOX = "outbox"
 """Where a sandboxed agent leaves messages for the project's bus, which it cannot write."""
 
 MAX_ID_CHARS = 100
-_ID = re.compile(r"\w[\w.@+-]*")
+_ID = pattern(r"\w[\w.@+-]*")
 
 
 def problem_with_id(name: str, *, what: str) -> str | None:

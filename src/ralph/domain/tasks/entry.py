@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ralph.domain.proof.verification_config import IsMethod, read_config, read_method
@@ -12,6 +11,8 @@ from ralph.domain.tasks.completion import CompletionCriteria, TaskCompletionSpec
 from ralph.domain.tasks.roles import ROLES
 from ralph.domain.tasks.task import DEFAULT_PRIORITY, Task, TaskBudget
 from ralph.domain.text.reader import LARGEST_NUMBER, KeyPath, Problem, Reader, kind_of, nearest
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 # A task's state, as `to_dict` writes it: whoever imports a task starts it over.
 STATE_KEYS = (
@@ -189,7 +190,7 @@ def read_criteria(reader: Reader, known: Known) -> CompletionCriteria:
 # --- ids ---
 
 LONGEST = 64
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def id_problem(text: str) -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.loop.budget import Budget
 from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.history import StageRecord
 from ralph.domain.tasks.pipeline import Pipeline
 from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

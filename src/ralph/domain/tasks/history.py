@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ralph.domain.loop.evidence import Evidence, Verdict
 from ralph.domain.proof.layer_names import check_words
 from ralph.domain.tasks.task import DEFINITION, Task, TaskStatus
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

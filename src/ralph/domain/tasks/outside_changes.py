@@ -7,10 +7,10 @@ was written around ralph, by an agent with a shell, and is put back.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 from ralph.domain.tasks.history import TaskEvent
 from ralph.domain.tasks.task import EPOCH, Task
+from ralph.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ accepted it; then the merge, which makes it done, leaves it waiting for the user
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.decision import Acceptance, Outcome
 from ralph.domain.tasks.criteria import criteria_for
 from ralph.domain.tasks.roles import ROLES, CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tasks.work_result import TaskResult
+from ralph.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

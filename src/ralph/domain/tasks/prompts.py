@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.prompt import compose, fill
 from ralph.domain.tasks.completion import CompletionCriteria
 from ralph.domain.tasks.task import Task
+from ralph.values import dataclass
 
 STATUS = """
 ## Ralph Loop Status

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ralph.domain.proof.verification_config import IsMethod, read_config, read_method
 from ralph.domain.tasks.completion import SPEC_KEYS, VerificationMethod
 from ralph.domain.text.reader import KeyPath, Problem, Reader
+from ralph.values import dataclass, field
 
 ROLE_NAME = r"^\w[\w-]*$"
 

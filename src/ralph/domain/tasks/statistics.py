@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.tasks.history import StageRecord
 from ralph.domain.tasks.roles import CompletionDefaults
+from ralph.values import dataclass
 
 ENOUGH = 5
 """Stages; fewer are too few to suggest anything."""

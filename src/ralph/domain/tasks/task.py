@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from ralph.domain.tasks.completion import TaskCompletionSpec
+from ralph.values import dataclass, field, replace
 
 DEFAULT_PRIORITY = 5
 EARLIER = "an earlier attempt: "

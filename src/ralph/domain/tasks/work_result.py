@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

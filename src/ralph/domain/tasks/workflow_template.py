@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ralph.patterns import pattern
+
 WORKFLOW_FILE = "WORKFLOW.md"
 _FENCE = "---"
 _VARIABLES = {
@@ -14,7 +16,7 @@ _VARIABLES = {
     "issue.description": "DESCRIPTION",
     "issue.branch_name": "BRANCH",
 }
-_TAG = re.compile(r"\{\{([^{}]*)\}\}|\{%-?([^{}%]*)")
+_TAG = pattern(r"\{\{([^{}]*)\}\}|\{%-?([^{}%]*)")
 LONGEST_TAG = 60
 
 

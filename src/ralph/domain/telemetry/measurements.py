@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ralph.domain.loop.decision import is_denied
@@ -23,6 +22,7 @@ from ralph.domain.loop.events import (
     RunUnpaused,
     StopRequested,
 )
+from ralph.values import dataclass
 
 
 class Metric(NamedTuple):

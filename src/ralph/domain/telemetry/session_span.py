@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from ralph.domain.agent.events import AgentEvent, SessionStarted, Text, ToolEnded, ToolStarted
 from ralph.domain.loop.events import AgentEnded
@@ -13,6 +12,7 @@ from ralph.domain.telemetry import conventions as names
 from ralph.domain.telemetry.identity import below
 from ralph.domain.telemetry.span import Moment, Span, Value, known, shorten
 from ralph.domain.text.excerpt import Excerpt, Keep
+from ralph.values import dataclass, field
 
 CONTENT_CHARS = 20_000
 """Of a prompt, an answer, or what a tool was given and gave."""

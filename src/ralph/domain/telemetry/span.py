@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from ralph.values import dataclass, field
 
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = Mapping[str, Value | None]

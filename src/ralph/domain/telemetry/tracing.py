@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from ralph.domain.loop.decision import DecisionKind, Outcome
 from ralph.domain.loop.events import (
@@ -37,6 +36,7 @@ from ralph.domain.telemetry import conventions as names
 from ralph.domain.telemetry.identity import Place, span_of, traceparent
 from ralph.domain.telemetry.session_span import OpenSession, moment, program_of
 from ralph.domain.telemetry.span import Attributes, Moment, Span, Value, known, shorten
+from ralph.values import dataclass, field
 
 WORKFLOW = "ralph"
 INTERRUPTED = "interrupted"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
 from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
 from ralph.domain.text.secret_sieve import may_hold_secret
+from ralph.values import fields, replace
 
 T = TypeVar("T")
 

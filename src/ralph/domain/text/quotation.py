@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from ralph.domain.text.masking import mask_text
 from ralph.domain.text.safe_text import clean_line
+from ralph.patterns import pattern
 
 LONGEST = 2_000
 """Characters that are looked at: more than any line that is quoted."""
 CUT = "…"
-_TAG = re.compile(r"<(?=[^\s=<])")
+_TAG = pattern(r"<(?=[^\s=<])")
 _MARKS = str.maketrans({'"': "'", "`": "'"})
 
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ralph.patterns import pattern
+
 SLUG_CHARS = 50
 _BIDI_AND_SURROGATES = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
-_NEVER = re.compile("\x1b(?!\\[[0-9;?]*[A-Za-z])|[\x07\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_HOSTILE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
-_HOSTILE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
+_NEVER = pattern("\x1b(?!\\[[0-9;?]*[A-Za-z])|[\x07\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_HOSTILE = pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
+_HOSTILE_IN_LINE = pattern(f"[\x00-\x1f\x7f-\x9f{_BIDI_AND_SURROGATES}]")
 
 # Linear on any input: no two parts of a sequence match the same character, and none runs into the next sequence.
-_SEQUENCE = re.compile(
+_SEQUENCE = pattern(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\Z)"  # CSI: colours, cursor movements
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, …: titles, clipboard
     r"|\x1b[ -/]*[0-~]"  # anything else that starts with ESC
 )
-_LINE_BREAK = re.compile("\r\n?|[\u2028\u2029]")
+_LINE_BREAK = pattern("\r\n?|[\u2028\u2029]")
 
 _HARMLESS = bytes(range(0x20, 0x7F)) + b"\n\t"
 _SHORT = 64

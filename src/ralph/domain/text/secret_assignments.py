@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ralph.domain.text.secret_names import MASK
 from ralph.domain.text.secret_values import is_made_up, is_password
+from ralph.patterns import pattern
 
 # A key is a secret only if its name says what it opens.
 _OPENINGS = (
@@ -27,12 +28,10 @@ _VALUE = (  # closed as it was opened, also inside of JSON; cut off; without quo
     r"|(?P<opened>[A-Za-z]{0,2}\\{0,6}[\"'`])(?P<rest>[^\s\"'`\\]{1,4000})"
     r"|(?P<bare>[^\s\"'`\\,;&|)}\]<>][^\s\"'`\\,;&|)}\]<>]{0,4000}))"
 )
-_GIVEN = re.compile(
+_GIVEN = pattern(
     rf"(?i)(?P<before>(?:{_NAME})[_-]?\d{{0,3}}(?:\\{{0,6}}[\"'`])?\]?[ \t]{{0,20}}{_SEPARATOR}[ \t]{{0,20}}){_VALUE}"
 )
-_NETRC = re.compile(
-    r"(?P<before>\blogin[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8})(?P<bare>[^\s\"'\\]+)"
-)
+_NETRC = pattern(r"(?P<before>\blogin[ \t]{1,8}\S{1,200}[ \t]{1,8}password[ \t]{1,8})(?P<bare>[^\s\"'\\]+)")
 _ENDS = ("token", "secret", "passw", "passphrase", "pass", "pwd", "credential", "key")
 
 

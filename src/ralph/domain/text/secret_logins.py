@@ -6,8 +6,9 @@ import re
 
 from ralph.domain.text.secret_names import MASK
 from ralph.domain.text.secret_values import is_reference
+from ralph.patterns import pattern
 
-_LOGIN = re.compile(
+_LOGIN = pattern(
     r"(?P<before>[ \t](?P<option>-u|--user|-a|--auth|-p|-P|-w)(?:[ \t]{1,8}|=)?\\{0,6}[\"']?)"
     r"(?P<value>[^\s'\"\\-][^\s'\"\\]*)"
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
+from ralph.patterns import pattern
+
 MASK = "[redacted]"
 
 
@@ -24,12 +26,10 @@ _WORDS_OF = {
 }
 _SECRECY_OF = {word: secrecy for secrecy, words in _WORDS_OF.items() for word in words.split()}
 _ENDINGS = ("password", "passwd", "passphrase", "apikey")
-_NUMBER = re.compile(r"[+-]?[\d.,:_]+(?:e[+-]?\d+)?[a-z%]?", re.IGNORECASE)
-_PATH = re.compile(
-    r"(?:(?:~|\.{1,2})(?:/[\w.@:+~ -]*)+|(?:/[\w.@:+~ -]+){2,}/?|/[\w.-]{1,20}|[A-Za-z]:[\\/].*)"
-)
-_PLAIN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^@?#\s]*", re.IGNORECASE)
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_NUMBER = pattern(r"[+-]?[\d.,:_]+(?:e[+-]?\d+)?[a-z%]?", re.IGNORECASE)
+_PATH = pattern(r"(?:(?:~|\.{1,2})(?:/[\w.@:+~ -]*)+|(?:/[\w.@:+~ -]+){2,}/?|/[\w.-]{1,20}|[A-Za-z]:[\\/].*)")
+_PLAIN_URL = pattern(r"[a-z][a-z0-9+.-]*://[^@?#\s]*", re.IGNORECASE)
+_WORD = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 def secrecy(name: str) -> Secrecy:

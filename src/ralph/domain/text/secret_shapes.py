@@ -10,6 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ralph.domain.text.secret_names import MASK
+from ralph.patterns import pattern
 
 _BODY = "[A-Za-z0-9_-]"
 _ALONE = "(?<![A-Za-z0-9])"  # for short beginnings, which may also be the end of a word
@@ -160,7 +161,7 @@ _BY_CHARACTER = {
 }
 
 _LONGEST_KEY = 8192
-_KEY_BEGINS, _KEY_END = b"-----BEGIN ", re.compile(rb"-----END [^-]{0,40}-----")
+_KEY_BEGINS, _KEY_END = b"-----BEGIN ", pattern(rb"-----END [^-]{0,40}-----")
 
 
 def mask_shapes(text: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from ralph.domain.text.secret_shapes import ANCHORS
+from ralph.patterns import pattern
 
 _FREQUENT = b"ps"  # to begin with
 _CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -43,7 +44,7 @@ class Sieve:
         return block.translate(self._table, self._removed)
 
 
-_RARE = re.compile(r"[kx]|v1")
+_RARE = pattern(r"[kx]|v1")
 _TOKENS = [anchor for anchor in ANCHORS if anchor.islower()]
 _SIEVES = (
     (

@@ -8,18 +8,19 @@ from __future__ import annotations
 import re
 
 from ralph.domain.text.secret_names import MASK, is_plain
+from ralph.patterns import pattern
 
-_REFERENCE = re.compile(r"(?s)\$.*|\{.*\}|<.*|%\w+%?|\*+|[xX]+|\.{3}.*|….*|!\w.*|@\w+\(.*")
-_TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|\{[\w.\[\]()!:'\"]*\}|%\(|%s|<[a-z][\w -]*>", re.IGNORECASE)
-_CALL = re.compile(r"[\[({&*]|[A-Za-z_$][\w.$]*(?:[(\[{<?!]|->|::)")
-_DOTTED = re.compile(r"[A-Za-z_$][A-Za-z_$]*\d{0,3}(?:\??\.[A-Za-z_$][A-Za-z_$]*\d{0,3})+")
-_FILE = re.compile(r"[\w./-]*\w\.[a-z]{2,5}")
-_TYPE = re.compile(
+_REFERENCE = pattern(r"(?s)\$.*|\{.*\}|<.*|%\w+%?|\*+|[xX]+|\.{3}.*|….*|!\w.*|@\w+\(.*")
+_TEMPLATE = pattern(r"\$\{|\$\(|\{\{|\{[\w.\[\]()!:'\"]*\}|%\(|%s|<[a-z][\w -]*>", re.IGNORECASE)
+_CALL = pattern(r"[\[({&*]|[A-Za-z_$][\w.$]*(?:[(\[{<?!]|->|::)")
+_DOTTED = pattern(r"[A-Za-z_$][A-Za-z_$]*\d{0,3}(?:\??\.[A-Za-z_$][A-Za-z_$]*\d{0,3})+")
+_FILE = pattern(r"[\w./-]*\w\.[a-z]{2,5}")
+_TYPE = pattern(
     r"[a-z]{1,5}(?:8|16|32|64|128|256|512)|v?\d+(?:\.\d+)+[\w.-]{0,12}|0x[0-9a-f]+", re.IGNORECASE
 )
-_CAMEL = re.compile(r"[a-z]*(?:[A-Z][a-z]+)*")
-_SECRET_WORD = re.compile(r"pass|token|secret|key|pwd|cred|auth", re.IGNORECASE)
-_SPECIAL = re.compile(r"[@!#%^~+=/]")
+_CAMEL = pattern(r"[a-z]*(?:[A-Z][a-z]+)*")
+_SECRET_WORD = pattern(r"pass|token|secret|key|pwd|cred|auth", re.IGNORECASE)
+_SPECIAL = pattern(r"[@!#%^~+=/]")
 _KINDS = "any bool boolean bytes char float hidden input int integer number object optional required str string text"
 _STAND_INS = "changeme dummy example insert placeholder redacted replace sample todo your yours"
 _MEANINGLESS = frozenset(f"{_KINDS} nil none null undefined".split())

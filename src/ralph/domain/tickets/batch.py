@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from ralph.domain.tickets.checklist_key import print_of, task_id_of
 from ralph.domain.tickets.ticket import Ticket
 from ralph.domain.tickets.ticket_text import LONGEST_CRITERION, LONGEST_TEXT
+from ralph.patterns import pattern
+from ralph.values import dataclass, field, replace
 
 MOST_TOGETHER = 20
 """More is too much for a session, and for whoever judges its work."""
@@ -16,7 +17,7 @@ PLUS = "+"
 PLACE = ":"
 MOST_SHOWN = 5
 _NOTES = "For all tasks under this heading:"
-_CHECK = re.compile(r"- ((?:Independent Test|Checkpoint|Acceptance(?: Criteria)?):.*)", re.IGNORECASE)
+_CHECK = pattern(r"- ((?:Independent Test|Checkpoint|Acceptance(?: Criteria)?):.*)", re.IGNORECASE)
 
 
 def batch(tickets: Sequence[Ticket]) -> tuple[Ticket, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from textwrap import dedent
 
@@ -18,6 +17,8 @@ from ralph.domain.tickets.invisible import drop_invisible, visible_line
 from ralph.domain.tickets.markdown_lines import Kind, Line, read_lines, width_of
 from ralph.domain.tickets.priority import priority_of
 from ralph.domain.tickets.ticket_text import read_text, spell_unseen
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 LARGEST_BYTES = 2_000_000
 MOST_ITEMS = 2_000
@@ -28,7 +29,7 @@ MOST_PROBLEMS = 20
 PHASE = 2
 """The level of the headings that spec-kit and OpenSpec give to phases."""
 _BOM = "\ufeff"
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = pattern(r"\r\n|\n|\r")
 """As in Markdown: old files end their lines with carriage returns alone."""
 
 
@@ -173,9 +174,9 @@ def _split(text: str) -> tuple[list[str], list[int]]:
 
 # --- what is no box, and looks like one ---
 
-_LIKE_A_BOX = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*\[[ \t]{0,9}[xX~/-]?[ \t]{0,9}\](?![(\[:])")
+_LIKE_A_BOX = pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*\[[ \t]{0,9}[xX~/-]?[ \t]{0,9}\](?![(\[:])")
 
-_BEHIND = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\](?=[ \t]|$)")
+_BEHIND = pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\](?=[ \t]|$)")
 """Whatever else begins so is a box."""
 
 
@@ -197,8 +198,8 @@ def _malformed(lines: Sequence[Line]) -> Iterator[Problem]:
 
 # --- which lines belong together ---
 
-_NUMBERED = re.compile(r"[ \t]*(\d{1,9})[.)]")
-_NOTE = re.compile(
+_NUMBERED = pattern(r"[ \t]*(\d{1,9})[.)]")
+_NOTE = pattern(
     r"\*\*(?P<label>Goal|Purpose|Independent Test|Checkpoint|Acceptance(?: Criteria)?)(?::\*\*|\*\*[ \t]*:)(?P<words>.*)",
     re.IGNORECASE,
 )
@@ -364,11 +365,9 @@ def _twice(what: str, first: _Draft, second: _Draft) -> Problem:
 
 # --- what they say ---
 
-_CHECKS_ITSELF = re.compile(
-    r"\b(?:verif(?:y|ies|ied)|(?:check|ensure|confirm|prove)s?\s+that)\b", re.IGNORECASE
-)
-_POINTER = re.compile(r"[*_]*(?:requirements?|refs?|references?|see)\b[*_]*:", re.IGNORECASE)
-_PRIORITY = re.compile(r"\(\s*priority\s*:?\s*(\w{1,20})\s*\)", re.IGNORECASE)
+_CHECKS_ITSELF = pattern(r"\b(?:verif(?:y|ies|ied)|(?:check|ensure|confirm|prove)s?\s+that)\b", re.IGNORECASE)
+_POINTER = pattern(r"[*_]*(?:requirements?|refs?|references?|see)\b[*_]*:", re.IGNORECASE)
+_PRIORITY = pattern(r"\(\s*priority\s*:?\s*(\w{1,20})\s*\)", re.IGNORECASE)
 
 
 def _finish(drafts: Sequence[_Draft], problems: list[Problem], *, in_phases: bool) -> tuple[Item, ...]:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 
 from ralph.domain.tasks.entry import LONGEST
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 LONGEST_SLUG = 40
 _PRINT = 6
 
 # An id stands alone (T001, 1.2) or is set off from the words ([ENG-4], **TASK-1**:): "S3 upload" begins with none.
-_ID = re.compile(
+_ID = pattern(
     r"(?P<open>[*_`\[]{0,4})"
     r"(?P<id>T(?:\d{2,6}[a-z]?|X{2,4})|\d{1,4}(?:\.\d{1,4}){1,5}|[A-Za-z]{1,10}-?\d{1,6}(?:\.\d{1,4}){0,4})"
     r"(?P<close>[*_`\]]{0,4}[.):]?[*_`\]]{0,4})(?:[ \t]+(?P<dash>[-–—]+[ \t]+)?|$)"  # noqa: RUF001
 )
 # 3., 3) or (3): the place in a list, which is another item's as soon as one is put before it.
-_ORDINAL = re.compile(
+_ORDINAL = pattern(
     r"(?P<open>[*_`]{0,4})(?:\((?=\d{1,4}\)))?(?P<number>\d{1,4})[.)](?P<close>[*_`]{0,4})(?:[ \t]+|$)"
 )
-_ALONE = re.compile(r"T(?:\d{2,6}[a-z]?|X{2,4})|\d{1,4}(?:\.\d{1,4}){1,5}")
-_TAG = re.compile(r"\[([A-Za-z]{1,10}\d{0,4})\][ \t]*")
-_SPEC_KIT = re.compile(r"T(?:\d{2,6}[a-z]?|X{2,4})")
-_DOTTED = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,5}")
+_ALONE = pattern(r"T(?:\d{2,6}[a-z]?|X{2,4})|\d{1,4}(?:\.\d{1,4}){1,5}")
+_TAG = pattern(r"\[([A-Za-z]{1,10}\d{0,4})\][ \t]*")
+_SPEC_KIT = pattern(r"T(?:\d{2,6}[a-z]?|X{2,4})")
+_DOTTED = pattern(r"\d{1,4}(?:\.\d{1,4}){1,5}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,35 +5,36 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby, islice
 
 from ralph.domain.tasks.circles import find_circles
 from ralph.domain.text.reader import Problem
 from ralph.domain.tickets.checklist_key import shape_of
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 _KEY = r"(?:[A-Za-z]{1,10}-?\d{1,6}[a-z]?(?:\.\d{1,4}){0,4}|\d{1,4}(?:\.\d{1,4}){0,5}|[a-z0-9]{1,40}(?:-[a-z0-9]{1,40}){1,40})"
-_NAMED = re.compile(
+_NAMED = pattern(
     rf"\b(?P<verb>depends\s+(?:up)?on|blocked\s+by|after|requires|needs|waits\s+for)\b[:\s]{{1,4}}"
     rf"(?P<keys>[*_`\[]{{0,3}}{_KEY}(?:[*_`\]]{{0,3}}\s{{0,3}}(?:,\s{{0,3}}(?:and\s{{1,3}})?|and\s{{1,3}}|&\s{{0,3}}|\+\s{{0,3}}"
     rf"|[-–—]\s{{0,3}}|(?:to|through)\s{{1,3}})[*_`\[]{{0,3}}{_KEY}){{0,50}})",  # noqa: RUF001
     re.IGNORECASE,
 )
-_ONE = re.compile(
+_ONE = pattern(
     rf"(?P<range>[-–—]\s{{0,3}}|\b(?:to|through)\s{{1,3}})?[*_`\[]{{0,3}}(?P<key>{_KEY})",  # noqa: RUF001
     re.IGNORECASE,
 )
 _STRICT = ("depends", "blocked")
 # What looks like an id wherever it stands: ZZ-9, T001.
-_ID = re.compile(r"[A-Z]{1,10}-\d{1,6}|T\d{3,6}[a-z]?")
+_ID = pattern(r"[A-Z]{1,10}-\d{1,6}|T\d{3,6}[a-z]?")
 _ORDINARY = frozenset(
     ("aes", "covid", "crc", "cve", "ecma", "es", "gpt", "http", "ieee", "ipv", "iso", "java", "jdk", "md", "oauth", "pep",
      "posix", "rfc", "rsa", "sha", "tls", "usb", "utf")
 )  # fmt: skip
 """What stands before a number in names of other things: UTF-8, SHA-256."""
-_GOES_ON = re.compile(r"[\w/-]|\.\w")
-_ENDS = re.compile(r"[*_`\])]*\s*(?:$|[).,;:!?])")
-_DIGITS = re.compile(r"\d+")
+_GOES_ON = pattern(r"[\w/-]|\.\w")
+_ENDS = pattern(r"[*_`\])]*\s*(?:$|[).,;:!?])")
+_DIGITS = pattern(r"\d+")
 MOST_SHOWN = 6
 MOST_NAMED = 500
 """More than these an item does not wait for by name."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 COMMENT = "HTML comment"
 DECLARATION = "HTML declaration"
@@ -24,29 +26,29 @@ LABEL = "code block label"
 # --- what begins with a bracket ---
 
 _REGIONS = (("<!--", "-->", COMMENT), ("<![CDATA[", "]]>", DECLARATION), ("<?", "?>", DECLARATION))
-_DECLARATION = re.compile(r"<![A-Za-z]")
+_DECLARATION = pattern(r"<![A-Za-z]")
 _QUOTED = r"\"[^\"]*\"|'[^']*'"
 _ATTRIBUTE = rf"\s+[A-Za-z_:][A-Za-z0-9_.:-]*(?:\s*=\s*(?:[^\s\"'=<>`]+|{_QUOTED}))?"
-_TAG = re.compile(rf"<(?P<name>[A-Za-z][A-Za-z0-9-]*)(?P<attributes>(?:{_ATTRIBUTE})*)\s*/?(?P<end>>)")
+_TAG = pattern(rf"<(?P<name>[A-Za-z][A-Za-z0-9-]*)(?P<attributes>(?:{_ATTRIBUTE})*)\s*/?(?P<end>>)")
 # As browsers read it: they take anything for a tag that begins like one. It matches wherever it begins.
-_LOOSE_TAG = re.compile(
+_LOOSE_TAG = pattern(
     rf"<(?P<name>/?[A-Za-z][^\s/>]*)(?P<attributes>(?:[^>\"']+|{_QUOTED}|[\"'])*)(?P<end>>|\Z)"
 )
 # A plain tag; or something without a name, in which a tag would be none.
-_IN_ELEMENT = re.compile(
+_IN_ELEMENT = pattern(
     rf"(?<!\\)<(?:(?P<closing>/)(?=[A-Za-z][A-Za-z0-9-]*\s*>))?(?P<name>[A-Za-z][A-Za-z0-9-]*)(?:{_ATTRIBUTE})*\s*/?>"
     rf"|`|~~~|\\<|<[A-Za-z/!?]"
 )
-_AUTOLINK = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>")
-_ONE_ATTRIBUTE = re.compile(
+_AUTOLINK = pattern(r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>")
+_ONE_ATTRIBUTE = pattern(
     rf"(?P<name>[^\s\"'=<>/]+)(?:\s*=\s*(?P<value>{_QUOTED}|[^\s\"'=<>`]+))?|(?P<odd>[\"'=<])"
 )
 _USEFUL = frozenset({"href", "src", "width", "height", "align"})
-_STYLE = re.compile(
+_STYLE = pattern(
     r"display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*0(?![.\d]*[1-9])", re.IGNORECASE
 )
 _VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"))  # fmt: skip
-_BLOCK_TAG = re.compile(
+_BLOCK_TAG = pattern(
     r"</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt"
     r"|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu"
     r"|menuitem|nav|noframes|ol|optgroup|option|p|param|pre|script|search|section|style|summary|table|tbody|td|textarea|tfoot"
@@ -58,37 +60,37 @@ _BLOCK_TAG = re.compile(
 
 _INNER = r"(?:[^\[\]\\]|\\.)"
 _TITLED = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)"
-_REFERENCE = re.compile(rf"\[(?P<label>{_INNER}{{1,999}})\]", re.DOTALL)
-_DEFINITION = re.compile(
+_REFERENCE = pattern(rf"\[(?P<label>{_INNER}{{1,999}})\]", re.DOTALL)
+_DEFINITION = pattern(
     rf"\[(?P<label>(?!\^){_INNER}{{1,999}})\]:(?:[ \t]*\n)?[ \t>]*(?P<target><[^<>\n]*>|[^\s<]\S*)"
     rf"(?P<title>\s[\s>]*(?:{_TITLED}))?[ \t]*(?=\n|\Z)",
     re.DOTALL,
 )
-_FOOTNOTE = re.compile(r"\[(?P<label>\^[^\s\[\]]{1,200})\]:")
-_TITLE = re.compile(rf"\s[\s>]*(?:{_TITLED})[\s>]*(?=\))", re.DOTALL)
-_ANGLE = re.compile(r"[\s>]*<(?P<target>[^<>\n]*)>")
-_CLOSED = re.compile(rf"(?:\s[\s>]*(?:{_TITLED}))?[\s>]*\)", re.DOTALL)
-_ANGLED = re.compile(rf"[\s>]*<[^<>\n]*>(?:\s[\s>]*(?:{_TITLED}))?[\s>]*\)", re.DOTALL)
-_ALT = re.compile(rf"!\[(?P<alt>(?:{_INNER}|\[{_INNER}*\])*)\]", re.DOTALL)
-_ESCAPED = re.compile(r"\\.")
+_FOOTNOTE = pattern(r"\[(?P<label>\^[^\s\[\]]{1,200})\]:")
+_TITLE = pattern(rf"\s[\s>]*(?:{_TITLED})[\s>]*(?=\))", re.DOTALL)
+_ANGLE = pattern(r"[\s>]*<(?P<target>[^<>\n]*)>")
+_CLOSED = pattern(rf"(?:\s[\s>]*(?:{_TITLED}))?[\s>]*\)", re.DOTALL)
+_ANGLED = pattern(rf"[\s>]*<[^<>\n]*>(?:\s[\s>]*(?:{_TITLED}))?[\s>]*\)", re.DOTALL)
+_ALT = pattern(rf"!\[(?P<alt>(?:{_INNER}|\[{_INNER}*\])*)\]", re.DOTALL)
+_ESCAPED = pattern(r"\\.")
 _LONGEST_TARGET = 2_000
 
 # --- where it may begin ---
 
-_BLOCK = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?")
-_BEFORE = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
-_MARK = re.compile(r"\\.|`+|<|!\[|\]\(|\]\[")
-_MARK_IN_HTML = re.compile(r"<|!\[|\]\(|\]\[")
-_MARK_IN_CODE = re.compile(r"<!--")
-_ANY_MARK = re.compile(r"[<`\[\]]")
-_TICKS = re.compile(r"`+")
-_SPACE = re.compile(r"\s")
-_BLANK = re.compile(r"\s*\Z")
+_BLOCK = pattern(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?")
+_BEFORE = pattern(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
+_MARK = pattern(r"\\.|`+|<|!\[|\]\(|\]\[")
+_MARK_IN_HTML = pattern(r"<|!\[|\]\(|\]\[")
+_MARK_IN_CODE = pattern(r"<!--")
+_ANY_MARK = pattern(r"[<`\[\]]")
+_TICKS = pattern(r"`+")
+_SPACE = pattern(r"\s")
+_BLANK = pattern(r"\s*\Z")
 # Whatever begins another block for certain, whatever this one is in.
-_INTERRUPTS = re.compile(
+_INTERRUPTS = pattern(
     r"\s*\Z|[ ]{0,3}(?:\#{1,6}(?:[ \t]|\Z)|[-*+][ \t]+\S|1[.)][ \t]+\S|`{3,}[^`]*\Z|~{3,}|(?:-[ \t]*){3,}\Z|(?:\*[ \t]*){3,}\Z)"
 )
-_INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t|\s*\Z")
+_INDENTED = pattern(r"[ ]{4}|[ ]{0,3}\t|\s*\Z")
 
 
 def begins_html(words: str) -> bool:

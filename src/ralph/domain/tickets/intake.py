@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from hashlib import sha256
 
@@ -15,6 +14,7 @@ from ralph.domain.tickets.gate import missing_parts, why_held, why_unsure, why_u
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.task_text import fingerprint, task_of
 from ralph.domain.tickets.ticket import Ticket
+from ralph.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

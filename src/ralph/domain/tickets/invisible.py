@@ -6,17 +6,18 @@ import re
 from unicodedata import category
 
 from ralph.domain.text.safe_text import clean_line
+from ralph.patterns import pattern
 
 # Unicode's format characters, apart from those that are drawn, and all that it calls ignorable.
-_INVISIBLE = re.compile(
+_INVISIBLE = pattern(
     "[\u00ad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
 _NON_JOINER, _JOINER, _AS_EMOJI, _KEYCAP, _BRAILLE_BLANK = "\u200c", "\u200d", "\ufe0f", "\u20e3", "\u2800"
-_JOINING = re.compile("[\u0600-\u109f\u1700-\u1cff\ua800-\uabff\U00010a00-\U00011fff]")
+_JOINING = pattern("[\u0600-\u109f\u1700-\u1cff\ua800-\uabff\U00010a00-\U00011fff]")
 """Letters of scripts in which a joiner changes how a word is written."""
-_BRAILLE = re.compile("[\u2801-\u28ff]")
+_BRAILLE = pattern("[\u2801-\u28ff]")
 _DRAWN_AS_EMOJI = "‼⁉〰〽ℹ"  # noqa: RUF001 - these are meant
 
 

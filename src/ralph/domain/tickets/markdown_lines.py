@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from ralph.domain.tickets.hidden_markup import LABEL, Page, begins_html
+from ralph.patterns import pattern
+from ralph.values import dataclass, field, replace
 
 TAB = 4
 CODE_INDENT = 4
@@ -51,15 +52,15 @@ class Line:
     unseen: tuple[str, ...] = ()
 
 
-_FENCE = re.compile(r"(`{3,})(?=[^`]*$)|(~{3,})")
-_HEADING = re.compile(r"(#{1,6})(?:[ \t]+|$)")
-_ITEM = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+|$)")
-_BOX = re.compile(r"\[([ xX])\](?=[ \t]|$)")
-_FENCED = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}(?=[^`]*$)|~{3,})[ \t]*\S*")
-_RAW_HTML = re.compile(r"<(?:(?:pre|script|style|textarea)(?![A-Za-z0-9-])|[?!])", re.IGNORECASE)
-_RAW_END = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
-_UNDERLINE = re.compile(r"(=+|-{2,})$")
-_RULE = re.compile(r"(?:\*[ \t]*){3,}$|(?:-[ \t]*){3,}$|(?:_[ \t]*){3,}$")
+_FENCE = pattern(r"(`{3,})(?=[^`]*$)|(~{3,})")
+_HEADING = pattern(r"(#{1,6})(?:[ \t]+|$)")
+_ITEM = pattern(r"(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+|$)")
+_BOX = pattern(r"\[([ xX])\](?=[ \t]|$)")
+_FENCED = pattern(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}(?=[^`]*$)|~{3,})[ \t]*\S*")
+_RAW_HTML = pattern(r"<(?:(?:pre|script|style|textarea)(?![A-Za-z0-9-])|[?!])", re.IGNORECASE)
+_RAW_END = pattern(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
+_UNDERLINE = pattern(r"(=+|-{2,})$")
+_RULE = pattern(r"(?:\*[ \t]*){3,}$|(?:-[ \t]*){3,}$|(?:_[ \t]*){3,}$")
 
 
 def read_lines(lines: Sequence[str]) -> list[Line]:

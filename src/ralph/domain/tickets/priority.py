@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ralph.domain.tasks.task import DEFAULT_PRIORITY
+from ralph.patterns import pattern
 
 _RANKS = {
     "urgent": 1, "critical": 1, "blocker": 1, "p0": 1,
@@ -13,7 +13,7 @@ _RANKS = {
     "medium": 5, "normal": 5, "p2": 5,
     "low": 7, "p3": 7,
 }  # fmt: skip
-_FRAME = re.compile(r"^(?:priority|prio)[\s:/=_-]+|[\s_-]+(?:priority|prio)$")
+_FRAME = pattern(r"^(?:priority|prio)[\s:/=_-]+|[\s_-]+(?:priority|prio)$")
 LONGEST = 100
 """No tracker has longer labels; what is longer says something else."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.domain.tasks.task import DEFAULT_PRIORITY
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

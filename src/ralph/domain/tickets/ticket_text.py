@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import clean
 from ralph.domain.tickets.invisible import drop_invisible
 from ralph.domain.tickets.markdown_lines import Kind, Line, read_lines
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 LONGEST_TEXT = 20_000
 LONGEST_CRITERION = 500
@@ -107,27 +108,27 @@ _LONGEST_PHRASE = 200
 _LONGEST_CLAUSE = 2_000
 _PSEUDO = 7  # below every real heading
 
-_CRITERIA = re.compile(
+_CRITERIA = pattern(
     r"[\W_]*(?:\d{1,3}[.)]\s*)?"
     r"(?:acceptance(?:\s+(?:criteri(?:a|on)|conditions?|tests?|checklist|scenarios?))?|done\s+when|definition\s+of\s+done)"
     r"(?![A-Za-z0-9'])(?P<rest>.*)",
     re.IGNORECASE,
 )
-_BLOCKERS = re.compile(
+_BLOCKERS = pattern(
     r"[\W_]*(?:blocked\s+(?:by|on)|depends\s+(?:up)?on|blockers?|dependenc(?:y|ies))[\W_]*$", re.IGNORECASE
 )
-_HEADING_REST = re.compile(r"[\s*_]*(?:$|[:(\[,–—-]|(?:for|of\s+this|to)\b)", re.IGNORECASE)  # noqa: RUF001
-_INLINE = re.compile(r"[\s*_]*:[\s*_]*(?P<words>\w.*)")
-_STATES_BLOCKER = re.compile(
+_HEADING_REST = pattern(r"[\s*_]*(?:$|[:(\[,–—-]|(?:for|of\s+this|to)\b)", re.IGNORECASE)  # noqa: RUF001
+_INLINE = pattern(r"[\s*_]*:[\s*_]*(?P<words>\w.*)")
+_STATES_BLOCKER = pattern(
     r"[*_\s]*(?:(?:this|it)\s+(?:(?:issue|ticket|task)\s+)?)?(?:is\s+)?(?:currently\s+)?"
     r"(?:blocked\s+(?:by|on)\b|depends\s+(?:up)?on\b|(?:blockers?|dependenc(?:y|ies))[*_\s]*:)",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
-_REFERENCE = re.compile(
+_SENTENCE_END = pattern(r"[.!?](?=\s|$)")
+_REFERENCE = pattern(
     r"(?<![\w./#-])(?:[\w.-]{1,39}/[\w.-]{1,100})?#\d{1,9}(?![\w-])|(?<![\w./#-])[A-Z][A-Z0-9]{0,9}-\d{1,9}(?![\w-])"
 )
-_ESTIMATE = re.compile(
+_ESTIMATE = pattern(
     r"[*_\s]*(?:time\s+)?estimated?(?:\s+(?:time|effort|points?))?[*_\s]*[:=][*_\s]*"
     r"(?P<number>\d{1,6}(?:[.,]\d{1,3})?)[*_\s]*(?P<unit>[a-z]*)",
     re.IGNORECASE,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
 
 from ralph.domain.delivery.receipt import Receipt, receipt_section
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.ticket import Move
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

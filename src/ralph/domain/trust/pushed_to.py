@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from ralph.patterns import pattern
+
 PUSHES = "pushes to"
-_LOGIN = re.compile(r"(\w+://)[^/\s]*@")
+_LOGIN = pattern(r"(\w+://)[^/\s]*@")
 _FILE = "file://"
 _NAMED = (".url", ".pushurl")
 

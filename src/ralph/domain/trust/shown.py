@@ -9,12 +9,13 @@ from ralph.domain.text.masking import mask_text
 from ralph.domain.text.safe_text import reveal
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.trust.demand import Demand
+from ralph.patterns import pattern
 
 _SYNTAX = "$`;&|<>(){}'\"\\ \t\r\n"
 """Of a shell: a token has none of it."""
-_BETWEEN_COMMANDS = re.compile(r"[;&|()`\n]+")
-_ASSIGNED = re.compile(r"(?:^|\s)[A-Za-z_][A-Za-z0-9_]*=\S*" + re.escape(MASK))
-_TOKEN = re.compile(r"(?=\S*[0-9])[A-Za-z0-9_+-]{16,}=*")
+_BETWEEN_COMMANDS = pattern(r"[;&|()`\n]+")
+_ASSIGNED = pattern(r"(?:^|\s)[A-Za-z_][A-Za-z0-9_]*=\S*" + re.escape(MASK))
+_TOKEN = pattern(r"(?=\S*[0-9])[A-Za-z0-9_+-]{16,}=*")
 
 
 def describe(demand: Demand) -> str:

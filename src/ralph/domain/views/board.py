@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -14,6 +13,7 @@ from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.domain.tasks.task import Task, TaskAsk, TaskStatus, possible_asks
 from ralph.domain.text.masking import mask_text
 from ralph.domain.views.tasks import TaskView
+from ralph.values import dataclass, replace
 
 
 class CardKind(StrEnum):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted
 from ralph.domain.loop.tree_change import TreeChange
 from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
 from ralph.domain.text.figures import duration, plural, totals
+from ralph.values import dataclass
 
 SHORT = 10
 """Characters of a commit's name."""

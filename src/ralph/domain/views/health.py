@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ralph.domain.agent.facts import AgentFacts, KnownGood
+from ralph.patterns import pattern
+from ralph.values import dataclass, field
 
 
 class Health(StrEnum):
@@ -53,7 +53,7 @@ def find_blockers(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 Version = tuple[int, ...]
 
-_VERSION = re.compile(r"(?<![\w.])v?(\d{1,9}(?:\.\d{1,15}){1,3})\b")
+_VERSION = pattern(r"(?<![\w.])v?(\d{1,9}(?:\.\d{1,15}){1,3})\b")
 
 
 def version_in(text: str) -> str:

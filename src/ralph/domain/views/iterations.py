@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.domain.agent.events import AgentEvent, Text, ToolEnded, ToolStarted
@@ -28,6 +27,7 @@ from ralph.domain.loop.events import (
 )  # fmt: skip
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.session_report import Spend
+from ralph.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from ralph.domain.views.pull_request import PullRequestView

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ralph.domain.loop.events import LoopEvent, PauseBegan, RunEnded
+from ralph.values import dataclass
 
 WORTH_TELLING = 120.0
 """Seconds: a shorter wait is not news."""

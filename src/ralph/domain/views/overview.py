@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from ralph.domain.tasks.task import TaskStatus
@@ -13,6 +12,7 @@ from ralph.domain.views.decisions import Tone
 from ralph.domain.views.pull_request import OPEN, PullRequestView
 from ralph.domain.views.runs import RunState, RunView, is_child, reason_of
 from ralph.domain.views.tasks import TaskState
+from ralph.values import dataclass, field, replace
 
 MOST_CARDS = 100
 """In one lane of the board of all projects; what is done fills it soonest, and matters least."""

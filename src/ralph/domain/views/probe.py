@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ralph.domain.agent.events import AgentEvent, SessionStarted, ToolEnded, Unknown
 from ralph.domain.agent.facts import KnownGood
 from ralph.domain.loop.session_report import AgentReport, Fatal, Fault, RateLimited
 from ralph.domain.views.health import Area, Finding, Health, judge_version
+from ralph.values import dataclass
 
 STARTS: Final = "starts"
 RESUMED: Final = "a session is resumed"

@@ -5,15 +5,15 @@ Titles, names, reasons and addresses are the forge's, so whoever shows them clea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from ralph.domain.delivery.standing import Standing
 from ralph.domain.text.figures import plural
 from ralph.domain.views.decisions import Tone, Wording
+from ralph.patterns import pattern
+from ralph.values import dataclass, fields
 
 if TYPE_CHECKING:
     from ralph.domain.delivery.seen import SeenCheck
@@ -50,7 +50,7 @@ _WAITS_FOR_PEOPLE = Wording("waits for people", Tone.WARNING)
 _OVER = {MERGED: Wording("merged", Tone.GOOD), CLOSED: Wording("closed", Tone.WARNING)}
 _WORST_FIRST = (Tone.BAD, Tone.WARNING, Tone.OPEN, Tone.GOOD, Tone.QUIET)
 # Nothing in it must be quoted in HTML, Markdown or a shell's words; whatever else is an address is shown, but is no link.
-_LINK = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@!$&*+,;=%-]*")
+_LINK = pattern(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@!$&*+,;=%-]*")
 
 
 def link_of(url: str) -> str:

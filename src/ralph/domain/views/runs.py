@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ralph.domain.proof.layer_names import LAYER_NAMES
 from ralph.domain.proof.policy import ProofPolicy
 from ralph.domain.views.agent_versions import with_versions
+from ralph.values import dataclass, field
 
 if TYPE_CHECKING:
     from ralph.domain.agent.quota import AgentQuota

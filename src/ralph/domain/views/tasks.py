@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph.domain.tasks.task import Task, TaskStatus
+from ralph.values import dataclass
 
 
 class TaskState(StrEnum):

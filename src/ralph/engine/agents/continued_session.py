@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.domain.agent.events import SessionStarted, Usage
 from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
 from ralph.domain.loop.session_report import AgentReport, Fatal, Fault, Transient
 from ralph.engine.ports import Agent, AgentRequest, Publish
+from ralph.values import replace
 
 ITERATION = "iteration"  # the purpose of a request that says no other
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ralph.domain.loop.budget import Backoff
@@ -11,6 +10,7 @@ from ralph.domain.loop.decision import Rules
 from ralph.domain.loop.events import Warned
 from ralph.domain.loop.session_report import AgentReport, Fatal, Fault, RateLimited, Spend, Transient
 from ralph.engine.ports import Agent, AgentRequest, Clock, Publish
+from ralph.values import dataclass, replace
 
 ASK_AGAIN = 1_800.0
 """Seconds until an agent with a fatal fault is asked again: someone may have logged in, or the prompt is another."""

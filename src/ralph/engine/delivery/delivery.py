@@ -7,7 +7,6 @@ process may be killed anywhere, and the next one neither repeats nor forgets any
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from ralph.domain.delivery import pace
@@ -27,6 +26,7 @@ from ralph.engine.delivery.order import PUT_AWAY, Order, Prove, some_of
 from ralph.engine.delivery.ports import Branch, DeliveryMemory, Forge
 from ralph.engine.ports import Clock, Publish
 from ralph.errors import ServiceAway, ServiceRefused
+from ralph.values import dataclass, field, replace
 
 MOST_STEPS = 20
 """Of ralph's own in a row, without a look at what came of them."""

@@ -6,7 +6,6 @@ Each deed is on record before or after it, and asks the remote or the forge firs
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from ralph.domain.delivery.facts import PullRequest, PullState
 from ralph.domain.delivery.memory import Delivered
@@ -19,6 +18,7 @@ from ralph.engine.delivery.order import PUT_AWAY, Order, Prove, some_of
 from ralph.engine.delivery.ports import Branch, DeliveryMemory, Forge, NewPullRequest
 from ralph.engine.ports import Clock, Publish
 from ralph.errors import ServiceRefused
+from ralph.values import dataclass, field, replace
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import Signal
@@ -13,6 +12,7 @@ from ralph.domain.loop.state import LoopState
 from ralph.engine.delivery.work import ROLE
 from ralph.engine.parts import as_given
 from ralph.engine.ports import Adviser, Agent, AgentRequest, Judging, Probe, PromptStyle, Publish
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from ralph.domain.delivery import pace
 from ralph.domain.delivery.deliver import Ask, Step, Wait
@@ -14,6 +13,7 @@ from ralph.domain.delivery.standing import Standing, begun_again, checks_of
 from ralph.domain.loop.events import PullRequestSeen
 from ralph.engine.delivery.ports import Branch, DeliveryMemory, Forge
 from ralph.engine.ports import Clock, Publish
+from ralph.values import dataclass, field, replace
 
 RULES_KEPT = 300.0
 """Seconds for which the base's rules are not asked for again."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from ralph.domain.delivery.facts import Policy
 from ralph.domain.delivery.receipt import Receipt
 from ralph.domain.delivery.texts import Purpose
 from ralph.engine.delivery.ports import Proven
+from ralph.values import dataclass
 
 MOST_FILES = 3
 PUT_AWAY = "commit or stash them (`git stash -u`), then `ralph resume`"

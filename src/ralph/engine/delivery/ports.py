@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from ralph.domain.delivery.facts import CheckRun, MergeMethod, PullRequest, Remark, Required, Review
 from ralph.domain.delivery.memory import Delivered
 from ralph.domain.delivery.receipt import Proof
 from ralph.domain.delivery.texts import FailureLog
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

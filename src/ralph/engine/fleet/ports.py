@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +10,7 @@ from ralph.domain.fleet.job import JobSpec
 from ralph.domain.fleet.shift import Beat, ShiftEnd, ShiftOrder
 from ralph.domain.fleet.views import FleetLimits, JobView, ScheduleView, WorkerView
 from ralph.errors import RalphError
+from ralph.values import dataclass
 
 
 class Fenced(Exception):

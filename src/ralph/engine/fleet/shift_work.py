@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from ralph.engine.fleet.ports import (
     Stopping,
 )
 from ralph.errors import RalphError, ServiceAway, ServiceRefused, UsageError
+from ralph.values import dataclass, replace
 
 ASK_AGAIN = (0.5, 1.0, 2.0)
 """Seconds between questions for a place at the agent's account, before this worker's own place is given to another job."""

@@ -7,7 +7,6 @@ document is put back whole and the damage kept aside. Hooks may have given the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -27,6 +26,7 @@ from ralph.engine.plans.ports import PlanRepository, PlanStore, TreeState, Trust
 from ralph.engine.plans.settlement import Settlement
 from ralph.engine.ports import Judging, When
 from ralph.errors import GitFailed, StoreError, UsageError
+from ralph.values import replace
 
 TASKS = "tasks.json"
 MEMORY_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from ralph.domain.plan.document import TasksDocument, read_document
 from ralph.engine.plans.settlement import Settlement, settlement_from
+from ralph.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -20,6 +19,7 @@ from ralph.domain.text.safe_text import unique_slugs
 from ralph.engine.deadline import TimeOver, no_deadline, unless_cut
 from ralph.engine.plans.ports import PlanRepository, PlanStore, TrustedPlan
 from ralph.engine.ports import Check, Judging, When
+from ralph.values import replace
 
 PRD = "prd.md"
 SHOWN = 300

@@ -6,12 +6,13 @@ Whoever is killed in that moment has judged, and the story has moved: the run's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any
 
 from ralph.domain.agent.events import Usage
 from ralph.domain.loop.evidence import CheckResult, Evidence, Verdict
 from ralph.domain.loop.session_report import AgentReport, Spend
+from ralph.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

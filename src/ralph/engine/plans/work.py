@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from ralph.domain.loop.assignment import Assignment, Blocked, Drained, Offer, Settled
 from ralph.domain.loop.decision import Acceptance, Decision, Rules, Stop, is_judgeable
@@ -26,6 +25,7 @@ from ralph.domain.plan.story import (
 from ralph.engine.plans.audit import PlanAudit
 from ralph.engine.plans.ports import PlanStore
 from ralph.engine.ports import Agent, AgentRequest, Publish
+from ralph.values import replace
 
 FEEDBACK_SHOWN = 200
 

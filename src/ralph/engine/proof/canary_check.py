@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from ralph.domain.loop.events import CheckEnded, CheckStarted
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -18,6 +17,7 @@ from ralph.engine.proof.layers import Layer
 from ralph.engine.proof.planting import Planting
 from ralph.engine.proof.proving import Proving
 from ralph.engine.proof.sightings import Sightings
+from ralph.values import dataclass, replace
 
 MEMORY = "canary"
 

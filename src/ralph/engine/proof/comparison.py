@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
@@ -29,6 +28,7 @@ from ralph.engine.proof.changed_tests import ChangedTests
 from ralph.engine.proof.ports import ProofStore
 from ralph.engine.proof.proving import named
 from ralph.errors import GitFailed
+from ralph.values import dataclass, replace
 
 SHOWN_LINES = 4
 HIDDEN = (

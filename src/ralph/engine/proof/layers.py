@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
@@ -18,6 +17,7 @@ from ralph.engine.proof.changed_tests import ChangedTests
 from ralph.engine.proof.proving import Proving, Ran, named
 from ralph.engine.proof.tests_review import TestsReview
 from ralph.errors import GitFailed
+from ralph.values import replace
 
 
 class Layer(ABC):

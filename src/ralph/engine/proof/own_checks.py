@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
@@ -21,6 +20,7 @@ from ralph.engine.proof.layers import Layer
 from ralph.engine.proof.planting import Planting
 from ralph.engine.proof.proving import Proving, named
 from ralph.engine.proof.tests_review import TestsReview
+from ralph.values import replace
 
 LOOKS = 3
 """At most, for tests that a command does not name: it may stop at the first that fails."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ralph.domain.proof.tree import Entry, Tree
 from ralph.engine.ports import Commands
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +12,7 @@ from ralph.domain.proof.scripts import is_code
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Control, Journal, Judging, Publish, When
 from ralph.engine.proof.ports import Checkout, CommandsAt, ProofStore
+from ralph.values import dataclass, replace
 
 SHOWN_FILES = 10
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from ralph.domain.loop.events import Warned
 from ralph.domain.loop.evidence import CheckResult, Verdict
@@ -20,6 +19,7 @@ from ralph.engine.proof.changed_tests import ChangedTests
 from ralph.engine.proof.comparison import states_of
 from ralph.engine.proof.ports import ProofStore
 from ralph.errors import AgentUnavailable, GitFailed
+from ralph.values import dataclass, replace
 
 PURPOSE = "verification"
 ROLE = "judge"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.domain.loop.events import Warned
@@ -12,6 +11,7 @@ from ralph.domain.loop.session_report import AgentReport, Ending, Fatal
 from ralph.engine.ports import Agent, AgentRequest, Publish
 from ralph.engine.review.ports import ReviewedCommit
 from ralph.errors import AgentUnavailable, ConfigError
+from ralph.values import replace
 
 MOST_NAMED = 5
 

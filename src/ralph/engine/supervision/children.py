@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Protocol
 
@@ -14,6 +13,7 @@ from ralph.domain.loop.session_report import AgentReport, Ending
 from ralph.domain.supervision.rules import Supervision, shown_children, span
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Agent, AgentRequest, Clock, Control, Judging, Probe, Publish
+from ralph.values import dataclass, replace
 
 LOOK_EVERY = 1.0
 """Seconds: so soon it is noticed that there is no more time, or that DONE was taken back."""

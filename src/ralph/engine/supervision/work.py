@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +21,7 @@ from ralph.engine.patience import read_patiently
 from ralph.engine.ports import Check, Control, Judging, Publish, When
 from ralph.engine.supervision.children import Family, unjudged_reason
 from ralph.engine.tally import Tally
+from ralph.values import replace
 
 KEY = "root agent"
 WAIT_DETECTED = "Wait-without-restart signal detected"

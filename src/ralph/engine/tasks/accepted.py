@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import Warned
@@ -14,6 +13,7 @@ from ralph.domain.tasks.task import Task, TaskStatus, mark_merged
 from ralph.domain.tasks.work_result import TaskResult, result_of_run
 from ralph.engine.ports import Clock, Publish
 from ralph.engine.tasks.ports import TaskQueue, Worktree, Worktrees
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.domain.loop.decision import Outcome
@@ -29,6 +28,7 @@ from ralph.engine.ports import Clock, Control, Publish
 from ralph.engine.shift import ENDLESS, Shift
 from ralph.engine.tasks.accepted import AcceptedTasks
 from ralph.engine.tasks.ports import Merges, TaskQueue, Verify, Worktree, Worktrees
+from ralph.values import dataclass, field
 
 
 @dataclass(slots=True, kw_only=True)

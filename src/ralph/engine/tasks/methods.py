@@ -6,7 +6,6 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ralph.domain.loop.events import Warned
@@ -21,6 +20,7 @@ from ralph.domain.text.safe_text import slug
 from ralph.engine.ports import AgentRequest
 from ralph.engine.tasks.ports import Method, MethodVerdict, Verifying
 from ralph.errors import AgentUnavailable
+from ralph.values import replace
 
 PURPOSE = "verification"
 ROLE = "judge"

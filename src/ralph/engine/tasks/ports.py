@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +14,7 @@ from ralph.domain.tasks.history import TaskEvent
 from ralph.domain.tasks.refusal import NotOurs
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.engine.ports import Agent, Commands, Journal, Judging, ProcessRunner
+from ralph.values import dataclass, field
 
 if TYPE_CHECKING:
     from ralph.domain.delivery.progress import Ended, Fixing, Progress

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.proof.layer_names import LayerName
 from ralph.engine.ports import Judging, When
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 
 from ralph.domain.delivery.patience import Patience
@@ -20,6 +19,7 @@ from ralph.engine.ports import Clock, Control, Publish
 from ralph.engine.rest import rest
 from ralph.engine.tasks.accepted import AcceptedTasks
 from ralph.engine.tasks.ports import Judged, JudgeOnce, Merges, Shipment, TaskQueue, Worktree, Worktrees
+from ralph.values import dataclass, field
 
 READY = "ready"
 LATER = "`ralph work` continues"

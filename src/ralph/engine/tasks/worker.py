@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 
 from ralph.domain.loop.budget import Budget
 from ralph.domain.loop.decision import JUDGED, DecisionKind, Outcome
@@ -42,6 +41,7 @@ from ralph.engine.tasks.ports import (
     Worktrees,
 )
 from ralph.errors import RalphError, SetupFailed
+from ralph.values import dataclass, field, replace
 
 ACCEPTED_AGAIN = 300.0
 """Seconds until one whose pull request waits for a person is looked at again, by whoever stays."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from ralph.domain.loop.events import Warned
 from ralph.domain.tasks.refusal import NotOurs
@@ -22,6 +21,7 @@ from ralph.engine.tickets.intake import TicketIntake, refresh, take_in
 from ralph.engine.tickets.ports import Source, TicketMemory
 from ralph.engine.tickets.write_back import WriteBack
 from ralph.errors import RalphError, ServiceAway, ServiceRefused
+from ralph.values import dataclass, field
 
 LATER = "the next `ralph work` tells them"
 LAST_WORDS = 60.0

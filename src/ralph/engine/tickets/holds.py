@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from ralph.domain.tickets.gate import why_held, why_unsure, why_unwanted
 from ralph.domain.tickets.hold import is_held_by
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.ticket import Move
 from ralph.engine.tickets.ports import Source, TicketMemory
+from ralph.values import dataclass, replace
 
 NOT_SHOWN = "the tracker does not show the label that was just put there"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from ralph.domain.tasks.task import TaskStatus
@@ -24,6 +23,7 @@ from ralph.domain.tickets.task_text import fingerprint, note_of
 from ralph.domain.tickets.ticket import Ticket
 from ralph.engine.tickets.ports import Source, Standing, TicketLedger, TicketMemory, Wanted
 from ralph.errors import UsageError
+from ralph.values import dataclass, field, replace
 
 MOST_ASKED = 100
 """Tickets that are asked about one by one in a look: what is beyond that is left for the next."""

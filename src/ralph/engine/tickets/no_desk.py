@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ralph.domain.tasks.refusal import NotOurs
 from ralph.domain.tasks.task import Task
 from ralph.domain.tickets.coverage import TOO_LATE
 from ralph.engine.tickets.ports import TicketMemory
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ralph.domain.tasks.task import Task, TaskStatus
 from ralph.domain.tickets.known import KnownTicket
 from ralph.domain.tickets.ticket import Move, Ticket
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from ralph.domain.delivery.receipt import Receipt
 from ralph.domain.loop.events import Warned
@@ -16,6 +15,7 @@ from ralph.domain.tickets.told import Landing, Told, told_about
 from ralph.engine.ports import Publish
 from ralph.engine.tickets.ports import Source, TicketMemory
 from ralph.errors import RalphError, ServiceAway, ServiceRefused
+from ralph.values import dataclass, replace
 
 MOST_REFUSED = 20
 """Tickets of a source that may refuse in a row of deeds: then it would refuse the rest, too."""

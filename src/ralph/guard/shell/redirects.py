@@ -7,10 +7,11 @@ import re
 from ralph.guard.shell.cursor import Cursor
 from ralph.guard.shell.syntax import Redirect, Text
 from ralph.guard.shell.words import read_double_quoted, read_word
+from ralph.patterns import pattern
 
-_REDIRECT = re.compile(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
-OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
-_BLANKS = re.compile(r"(?:[^\S\n]|\\\n)*(?:(?<![^ \t\n;&|(])#[^\n]*)?")
+_REDIRECT = pattern(r"(\d*|\{\w+\})(<<<|<<-|<<|<>|>>|>\||>&|<&|&>>|&>|<|>)")
+OPERATOR = pattern(r";;&|;;|;&|&&|\|\||\|&|[;&|\n]")
+_BLANKS = pattern(r"(?:[^\S\n]|\\\n)*(?:(?<![^ \t\n;&|(])#[^\n]*)?")
 """Blanks, continued lines, a comment."""
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ralph.guard.shell.cursor import Cursor
 from ralph.guard.shell.redirects import (
     OPERATOR,
@@ -29,10 +27,11 @@ from ralph.guard.shell.syntax import (
     plain_text,
 )
 from ralph.guard.shell.words import is_arithmetic, read_arithmetic, read_word
+from ralph.patterns import pattern
 
-_ASSIGNMENT = re.compile(r"(\w+)(\[[^]]*\])?(\+?)=")
-_PARENTHESES = re.compile(r"\s*\(\s*\)")
-_IN = re.compile(r"in\b")
+_ASSIGNMENT = pattern(r"(\w+)(\[[^]]*\])?(\+?)=")
+_PARENTHESES = pattern(r"\s*\(\s*\)")
+_IN = pattern(r"in\b")
 _SKIPPED_KEYWORDS = frozenset(
     ["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "coproc"]
 )

@@ -7,14 +7,15 @@ import re
 from ralph.guard.shell.cursor import Cursor
 from ralph.guard.shell.escapes import decode_escapes
 from ralph.guard.shell.syntax import Arithmetic, Part, ProcessFile, Substitution, Text, Variable, Word
+from ralph.patterns import pattern
 
-_PLAIN = re.compile(r"[^\s\\'\"`$|&;()<>#@!?+*]+")
-_PLAIN_QUOTED = re.compile(r"[^\\\"`$]+")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_BRACED_NAME = re.compile(r"[A-Za-z_]\w*|\d+|[@*#?$!-]")
-_PARENTHESIS = re.compile(r"[()]")
+_PLAIN = pattern(r"[^\s\\'\"`$|&;()<>#@!?+*]+")
+_PLAIN_QUOTED = pattern(r"[^\\\"`$]+")
+_NAME = pattern(r"[A-Za-z_]\w*")
+_BRACED_NAME = pattern(r"[A-Za-z_]\w*|\d+|[@*#?$!-]")
+_PARENTHESIS = pattern(r"[()]")
 _SPECIAL_NAMES = "@*#?$!-0123456789"
-_VALUE_OPERATOR = re.compile(r":?[-=+?]|\^\^?|,,?|##?|%%?|//?|:|@")
+_VALUE_OPERATOR = pattern(r":?[-=+?]|\^\^?|,,?|##?|%%?|//?|:|@")
 
 
 def read_word(cursor: Cursor) -> Word | None:

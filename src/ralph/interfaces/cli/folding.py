@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 from ralph.interfaces.cli.terminal import detect_look, display_width
+from ralph.patterns import pattern
 
 LEAST_ROOM = 12
 """Columns for words: an indent that leaves fewer is given up."""
 
-_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_STYLE = pattern(r"\x1b\[[0-9;]*m")
 # A command in backticks is one word: half of it must not be copied.
-_WORD = re.compile(r"( *)((?:[^ `]|`[^`]*`)+|[^ ]+)")
+_WORD = pattern(r"( *)((?:[^ `]|`[^`]*`)+|[^ ]+)")
 _LEADING = r"(?: |\x1b\[[0-9;]*m)*"
 _MARK = r"(?:\[[^\]\s]{1,8}\]|ralph:|[^\w\s\x1b\[`'\"(/.\\<-]+)(?=[ \x1b])"
 # What stands before two spaces is a label or a column, as in `Note:    …`; what follows it stays to the right of it.
 _LABEL = r"(?:\w+ )?\w+:?(?=(?:\x1b\[0m)?  )"
-_BEGINNING = re.compile(f"{_LEADING}(?:{_MARK}|{_LABEL})?{_LEADING}")
+_BEGINNING = pattern(f"{_LEADING}(?:{_MARK}|{_LABEL})?{_LEADING}")
 
 
 def fold(text: str, width: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple, TextIO
 
@@ -18,6 +17,7 @@ from ralph.interfaces.cli.terminal import (
     is_terminal,
     marks_of,
 )
+from ralph.values import dataclass
 
 GAP = "  "
 NOTHING = "-"

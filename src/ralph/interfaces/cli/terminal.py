@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
+
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess  # noqa: TID251 (a hook is one file without adapters; git alone is asked, bounded in time)
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ralph.domain.plan.active_marker import MARKER_FILE, ActiveMarker, active_marker_from
@@ -12,6 +11,7 @@ from ralph.domain.plan.stop_checks import SNAPSHOT_MISSING, stop_reasons
 from ralph.domain.sandbox.own_git import ENVIRONMENT, NOT_OWN, own_git
 from ralph.interfaces.hooks.places import nearest_with
 from ralph.operations.atomic_files import read_whole
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

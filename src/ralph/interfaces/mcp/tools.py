@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import UNSET
@@ -27,6 +26,7 @@ from ralph.operations.runs.read import run_view
 from ralph.operations.runs.surroundings import require_no_task_around, require_outside
 from ralph.operations.tasks import ask_of_task
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch
+from ralph.values import dataclass
 
 BEGINS_WITHIN = 45.0
 """Seconds to wait for the run that was started; a sandbox may have to fetch its image first."""

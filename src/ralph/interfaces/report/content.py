@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from ralph.errors import UsageError
 from ralph.operations.reviews import find_review
 from ralph.operations.runs.files import RunFiles
 from ralph.operations.watch import Feed, changes_in, prompt_of
+from ralph.values import dataclass, replace
 
 ITERATIONS_SHOWN = 500
 RUNS_LOOKED_AT = 50

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
@@ -19,6 +18,7 @@ from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.pull_request import PullRequestView, describe_check, link_of
 from ralph.domain.views.runs import RunState, RunView, caveat_of
 from ralph.interfaces.report.content import ReportContent
+from ralph.values import dataclass
 
 FILES_SHOWN = 200
 PULL_CHECKS_SHOWN = 500

@@ -16,11 +16,12 @@ from ralph.domain.views.iterations import IterationView
 from ralph.domain.views.pull_request import LONGEST_REASON, PullRequestView, cut, describe_check, link_of
 from ralph.domain.views.runs import caveat_of
 from ralph.interfaces.report.content import ReportContent
+from ralph.patterns import pattern
 
 FILES_SHOWN = 30
 ITERATIONS_SHOWN = 50
 ASKED_CHARS = 2000
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
+_SPECIAL = pattern(r"([\\`*_{}\[\]<>()#+!|~@-])")
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "-"}
 _TONES = {Tone.GOOD: "✅", Tone.OPEN: "⏳", Tone.QUIET: "-", Tone.WARNING: "⚠️", Tone.BAD: "❌"}
 REASON_CHARS = 400

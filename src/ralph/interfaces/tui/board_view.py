@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 from textual import events
@@ -18,6 +17,7 @@ from ralph.domain.text.figures import plural
 from ralph.domain.views.board import Board, Card, CardKind, Lane
 from ralph.interfaces.tui.lines import wrap
 from ralph.interfaces.tui.marks import DIM, dim, line
+from ralph.values import replace
 
 CARD_HEIGHT = 5
 """Border, two lines of title, one of figures, border."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from ralph.domain.agent.events import TodoItem
@@ -16,6 +15,7 @@ from ralph.domain.views.runs import RunView
 from ralph.interfaces.tui.lines import Kind, Line
 from ralph.interfaces.tui.stream_text import StreamText
 from ralph.operations.watch import Feed, run_budget
+from ralph.values import dataclass, field
 
 FIRST_EVENTS = 400
 AT_ONCE = 500

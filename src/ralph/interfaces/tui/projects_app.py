@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -35,6 +34,7 @@ from ralph.operations.fleet.watch import FleetWatch
 from ralph.operations.projects import Project
 from ralph.operations.runs.background import start_work
 from ralph.operations.watch import ProjectsWatch
+from ralph.values import replace
 
 VIEWS = {"home": "Home", "board": "Board"}
 

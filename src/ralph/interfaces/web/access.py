@@ -11,10 +11,11 @@ import hmac
 import ipaddress
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ralph.values import dataclass
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from ralph.errors import RalphError
 from ralph.interfaces.web.page_data import board_data, event_data, run_data, timeline_data
 from ralph.operations.projects import Project, look_at, unreadable
 from ralph.operations.watch import LOOK_EVERY, Feed, Watch, run_budget
+from ralph.values import dataclass
 
 RUNS_SHOWN = 100
 BATCH = 200

@@ -12,7 +12,6 @@ import signal
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -24,6 +23,7 @@ from ralph.interfaces.web.connections import GuardedProtocol
 from ralph.operations.fleet.watch import FleetWatch
 from ralph.operations.metrics_token import metrics_token
 from ralph.operations.projects import Project
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +24,7 @@ from ralph.domain.fleet.progress import Phase
 from ralph.engine.ports import Command, Running
 from ralph.errors import AgentUnavailable, RalphError, ServiceAway, UsageError
 from ralph.operations.fleet.demo_repository import PROMPT, STEPS, make_repository
+from ralph.values import dataclass, field
 
 if TYPE_CHECKING:
     from ralph.domain.fleet.views import JobView

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ralph.domain.views.iterations import IterationView, fold_iterations
 from ralph.domain.views.runs import LAST
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.domain.fleet.views import JobView

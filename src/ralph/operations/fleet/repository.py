@@ -6,7 +6,6 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from ralph.adapters.git import Git
@@ -19,6 +18,7 @@ from ralph.adapters.trees import remove_tree
 from ralph.domain.fleet.address import local_path, refusal_of
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
+from ralph.values import dataclass
 
 _SEEN = "refs/ralph/seen"
 PATIENCE = 20.0

@@ -8,7 +8,6 @@ import secrets
 import socket
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from ralph.domain.text.masking import mask_text, mask_values
 from ralph.domain.text.safe_text import clean_line, is_text
 from ralph.errors import UsageError
 from ralph.operations.task_files import definition
+from ralph.values import dataclass, replace
 
 if TYPE_CHECKING:
     from ralph.domain.fleet.views import JobView

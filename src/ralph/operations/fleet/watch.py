@@ -6,7 +6,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ralph.domain.fleet.board import FleetLook, JobAsk, sort_jobs
@@ -14,6 +13,7 @@ from ralph.errors import RalphError, ServiceAway
 from ralph.operations.fleet.desk import connect_fleet
 from ralph.operations.fleet.jobs import send_request
 from ralph.operations.fleet.past import JobPast, read_past
+from ralph.values import dataclass, replace
 
 if TYPE_CHECKING:
     from ralph.domain.fleet.shift import Beat

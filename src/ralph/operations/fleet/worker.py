@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +50,7 @@ from ralph.domain.fleet.worker_news import (
 from ralph.domain.sandbox.kind import SandboxKind
 from ralph.engine.fleet.ports import Fenced, Fleet, FleetSpent, RunShift, Stopping
 from ralph.errors import AgentUnavailable, RalphError, StoreError, UsageError, WorkspaceBusy
+from ralph.values import dataclass, replace
 
 if TYPE_CHECKING:
     from temporalio.client import Client

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +14,7 @@ from ralph.adapters import beneath
 from ralph.adapters.storage.places import run_folder
 from ralph.domain.loop.old_files import COMPRESSED, iteration_of_stream, plain_name
 from ralph.errors import StoreError
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +27,7 @@ from ralph.domain.text.safe_text import reveal
 from ralph.domain.trust.shown import shown
 from ralph.errors import StoreError, UsageError
 from ralph.operations.runs.read import require_record, run_view
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.adapters.git import Git

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -13,6 +12,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.domain.views.runs import LAST, RunView, match_runs
 from ralph.errors import StoreError, UsageError
 from ralph.operations.runs.files import RunFiles
+from ralph.patterns import pattern
 
 if TYPE_CHECKING:
     from ralph.domain.loop.events import LoopEvent
@@ -23,7 +23,7 @@ MAX_RECEIPT = 64 * 1024 * 1024
 CHUNK = 256 * 1024
 
 # The last part is the name of a fallback agent.
-_SESSION = re.compile(r"agent_(\d+)(?:_attempt(\d+))?(?:_(\w+?))?(?:\.([\w-]+))?\.ndjson")
+_SESSION = pattern(r"agent_(\d+)(?:_attempt(\d+))?(?:_(\w+?))?(?:\.([\w-]+))?\.ndjson")
 
 
 class RecordedEvent(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.storage.places import run_folder
@@ -19,6 +18,7 @@ from ralph.domain.views.runs import RunView
 from ralph.errors import UsageError
 from ralph.operations.runs.choose import resumable_run
 from ralph.operations.runs.surroundings import require_outside
+from ralph.values import dataclass, replace
 from ralph.wiring.launch import Launch
 from ralph.wiring.profiles import load_profile, prepare_again
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ralph.adapters.processes.descendants import RUN_VARIABLE, SPAWN_VARIABLE
@@ -23,6 +22,7 @@ from ralph.engine.loop import RunResult
 from ralph.engine.shift import ShiftOver as ShiftOver
 from ralph.engine.shift import ShortShift
 from ralph.errors import RalphError
+from ralph.values import replace
 from ralph.wiring.allowance import within_allowance
 from ralph.wiring.launch import Launch
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.adapters.control.run_control import RunControl

@@ -6,12 +6,12 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import msgspec
 
 from ralph.errors import UsageError
+from ralph.values import dataclass, field, fields, replace
 
 Record = dict[str, Any]
 

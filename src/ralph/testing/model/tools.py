@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ralph.testing.model.script import Record, Step, WriteFile
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.beneath import write_atomic
@@ -18,6 +17,7 @@ from ralph.domain.plan.draft import draft_prompt
 from ralph.engine.plans.proofs import PlanDraftCheck
 from ralph.engine.prompts.work import PromptWork
 from ralph.errors import StoreError, UsageError
+from ralph.values import dataclass
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch

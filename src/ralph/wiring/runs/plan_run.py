@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from time import gmtime, strftime
@@ -36,6 +35,7 @@ from ralph.engine.plans.proofs import PlanProofs
 from ralph.engine.plans.work import PlanAgent, PlanWork
 from ralph.engine.ports import Check
 from ralph.errors import RalphError, StoreError, UsageError
+from ralph.values import dataclass, replace
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.delivery import (

@@ -6,7 +6,6 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.documents.prompt_source import read_prompt_file
@@ -26,6 +25,7 @@ from ralph.engine.prompts.advisers import CompletionAdviser
 from ralph.engine.prompts.work import PromptWork
 from ralph.engine.recording import Listener
 from ralph.errors import StoreError, UsageError
+from ralph.values import dataclass
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.delivery import deliver_after, delivery_demands, is_delivered, open_port, take_branch

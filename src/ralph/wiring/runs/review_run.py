@@ -7,7 +7,6 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.files import write_atomic
@@ -29,6 +28,7 @@ from ralph.engine.review.answer_check import AnswerCheck
 from ralph.engine.review.reviewer import Reviewer
 from ralph.engine.review.work import ReviewWork
 from ralph.errors import ConfigError, StoreError
+from ralph.values import dataclass, replace
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch

@@ -6,7 +6,6 @@ import random
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.adapters.bus.listeners import LoopPosts, Postman
@@ -34,6 +33,7 @@ from ralph.engine.agents.restarted import RootAgent
 from ralph.engine.ports import Agent, Check, Probe, Timeouts
 from ralph.engine.supervision.children import Family, FamilyAgent, SettledProbe
 from ralph.engine.supervision.work import SupervisedWork
+from ralph.values import dataclass
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.adapters.files import read_whole
@@ -22,6 +21,7 @@ from ralph.domain.delivery.texts import Purpose
 from ralph.domain.loop.profile import Profile
 from ralph.engine.delivery.work import NoWork
 from ralph.errors import ConfigError, StoreError, UsageError
+from ralph.values import dataclass, replace
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.delivery import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from time import gmtime, strftime
 
@@ -19,6 +18,7 @@ from ralph.domain.loop.profile import Profile
 from ralph.domain.supervision.rules import Supervision
 from ralph.domain.supervision.task_folder import ID_HINT, TASKS_FOLDER, id_from, problem_with_id
 from ralph.errors import AgentUnavailable, ConfigError, StoreError, UsageError
+from ralph.values import replace
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.confinement import asks_for_sandbox
 from ralph.wiring.launch import Launch

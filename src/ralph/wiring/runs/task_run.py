@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 
 from ralph.adapters.checks.custom_method import CustomMethod
 from ralph.adapters.checks.merge_state import MergeCheck
@@ -45,6 +44,7 @@ from ralph.engine.tasks.ports import VerificationTools, Worktree
 from ralph.engine.tasks.setup_check import SetupCheck
 from ralph.engine.tasks.verification import VerificationCheck
 from ralph.engine.tasks.work import TaskWork
+from ralph.values import dataclass, replace
 from ralph.wiring.agents import ChosenAgents, chosen_agents
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.judges import judges_of, trusted_judge

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -41,6 +40,7 @@ from ralph.engine.tasks.merge import TaskMerge
 from ralph.engine.tasks.ports import Supply, WayOut, Worktree
 from ralph.engine.tasks.worker import Worker
 from ralph.errors import ConfigError, RalphError, StoreError, UsageError
+from ralph.values import dataclass, field
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.assembly import drive, open_run
 from ralph.wiring.delivery import Port, delivery_demands, is_delivered, open_port, pull_of

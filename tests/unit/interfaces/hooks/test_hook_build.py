@@ -22,6 +22,8 @@ ALLOWED = (
     "ralph.operations.atomic_files",
     "ralph.adapters.files",
     "ralph.adapters.trust_store",
+    "ralph.patterns",
+    "ralph.values",
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +20,7 @@ from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, Tr
 from ralph.domain.text.safe_text import clean_line, is_text
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
 from ralph.errors import ConfigError
+from ralph.values import replace
 
 if TYPE_CHECKING:
     from ralph.adapters.agents.acp.conversation import AcpConversation

@@ -6,7 +6,6 @@ No I/O: lines come in, events and bytes come out. One request is open at a time,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import Final
@@ -46,6 +45,7 @@ from ralph.domain.agent.events import (
     Usage,
 )
 from ralph.domain.agent.options import Permissions
+from ralph.values import dataclass
 
 UNSUITABLE: Final = "unsuitable"
 """The code of an error that trying again cannot change: another version, a model that is not offered."""

@@ -15,20 +15,21 @@ from ralph.adapters.agents.acp.messages import AUTH_REQUIRED, RpcError, read
 from ralph.adapters.agents.excerpts import one_line
 from ralph.adapters.agents.faults import MAX_REASON_CHARS
 from ralph.domain.agent.events import ErrorReported
+from ralph.patterns import pattern
 
 NOT_LOGGED_IN: Final = "auth_required"
 
 _MOST_DATA = 16_000
-_STATUS = re.compile(r'"(?:status|statusCode|httpStatusCode|http_status|code)"\s*:\s*"?([45]\d\d)\b')
-_SPOKEN_STATUS = re.compile(
+_STATUS = pattern(r'"(?:status|statusCode|httpStatusCode|http_status|code)"\s*:\s*"?([45]\d\d)\b')
+_SPOKEN_STATUS = pattern(
     r"(?:\bstatus(?: code)?:? |\bAPI Error:? |\bHTTP |^|: )([45]\d\d)\b(?!\.)", re.IGNORECASE
 )
-_LOGIN = re.compile(
+_LOGIN = pattern(
     r"\bnot logged in\b|\bplease run /login\b|\bauthentication (?:is )?(?:required|failed)\b"
     r"|\b(?:invalid|missing) api key\b|\bapi key (?:not valid|expired|not found|is missing)\b|\bfailed to authenticate\b",
     re.IGNORECASE,
 )
-_VOICED = re.compile(
+_VOICED = pattern(
     r"\[?API Error\b|unexpected status [45]\d\d\b|stream (?:error|disconnected)\b|exceeded retry limit\b"
     r"|(?:You've|You have) (?:hit|reached) your (?:\S+ )?limit\b|Claude (?:AI )?usage limit reached\b|Invalid API key\b"
     r"|Please run /login\b|Failed to authenticate\b|Credit balance is too low\b|Rate limit exceeded\b",

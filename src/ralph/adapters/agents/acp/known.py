@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from ralph.values import dataclass, field
 
 FILE: Final = Path(__file__).with_name("known.json")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from ralph.adapters.agents.acp.messages import Choice, ConfigOption, Models, Modes, Opened, read
 from ralph.domain.agent.options import Permissions
+from ralph.patterns import pattern
+from ralph.values import dataclass, replace
 
 _MODES: Final[Mapping[Permissions, tuple[str, ...]]] = {
     Permissions.ALLOW: ("yolo", "bypasspermissions", "full-access", "autopilot"),
@@ -17,7 +18,7 @@ _MODES: Final[Mapping[Permissions, tuple[str, ...]]] = {
 }
 """What agents call the mode that a policy means, the best first."""
 
-_SEPARATORS = re.compile(r"[\s_]+")
+_SEPARATORS = pattern(r"[\s_]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Raw
@@ -38,12 +36,14 @@ from ralph.domain.agent.events import (
     ToolStarted,
     Usage,
 )
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 _END_OF_BLOCK: Final = Text("", True)
 _NO_META: Final = UpdateMeta()
 _PLACE: Final = frozenset(("cwd",))
-_ONE_WORD = re.compile(r"[\w.:/-]{1,60}")
+_ONE_WORD = pattern(r"[\w.:/-]{1,60}")
 _ENDED: Final = frozenset(("completed", "failed"))
 _SAID_KEPT = 2_000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -28,6 +27,8 @@ from ralph.domain.agent.facts import (
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Exhausted, Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, OutputMode, StreamParser
+from ralph.patterns import pattern
+from ralph.values import replace
 
 FACTS: Final = AgentFacts(
     name="codex",
@@ -72,16 +73,16 @@ FACTS: Final = AgentFacts(
 )
 
 _RULES: Final = ("-s", "--sandbox", "-a", "--ask-for-approval", "--approval-policy")
-_CONFIGURES_MODEL = re.compile(r"(?:-c|--config)[ =]?model\s*=\s*[\"']?([^\"'\s]+)")
-_CONFIGURES_PERMISSIONS = re.compile(r"(?:-c|--config=)?(?:sandbox_mode|approval_policy)\s*=")
+_CONFIGURES_MODEL = pattern(r"(?:-c|--config)[ =]?model\s*=\s*[\"']?([^\"'\s]+)")
+_CONFIGURES_PERMISSIONS = pattern(r"(?:-c|--config=)?(?:sandbox_mode|approval_policy)\s*=")
 
 # Codex has hardly any error codes, but its error events hold nothing but the error.
-_NO_KEY = re.compile(r"^missing environment variable|not logged in|please (?:log|sign) in", re.IGNORECASE)
+_NO_KEY = pattern(r"^missing environment variable|not logged in|please (?:log|sign) in", re.IGNORECASE)
 _BAD_REQUEST: Final = frozenset(("invalid_request_error", "model_not_found"))
 BAD_REQUEST: Final = 400
 
 USAGE_ERROR: Final = 2
-_TALK = re.compile(r"^(?:Reading (?:additional input|prompt) from stdin|WARNING:)")
+_TALK = pattern(r"^(?:Reading (?:additional input|prompt) from stdin|WARNING:)")
 _RUN_TIME_ERROR: Final = "ERROR: "
 
 MAX_PROMPT_CHARS: Final = 1_048_576

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -51,6 +50,7 @@ from ralph.domain.agent.events import (
     TurnEnded,
     Usage,
 )
+from ralph.patterns import pattern
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 _NOTHING_USED: Final = Usage()
@@ -194,7 +194,7 @@ class CodexStreamParser:
 _Tool = CommandItem | FileChangeItem | McpCallItem | CollabCallItem | WebSearchItem
 _DECLINED: Final = "declined"
 _FAILED: Final = frozenset(("failed", _DECLINED))
-_SHELL_WRAPPER = re.compile(r"^(?:\S*/)?(?:ba|z|da)?sh -l?c ")
+_SHELL_WRAPPER = pattern(r"^(?:\S*/)?(?:ba|z|da)?sh -l?c ")
 _MAX_UNWRAPPED_CHARS = 4_000
 
 
@@ -264,7 +264,7 @@ class _ApiErrorBody(Struct, gc=False):
 
 
 _decode_api_error = msgspec.json.Decoder(_ApiErrorBody).decode
-_STATUS = re.compile(r"\b(?:unexpected|last) status:? (\d{3})\b")
+_STATUS = pattern(r"\b(?:unexpected|last) status:? (\d{3})\b")
 _RETRY: Final = "Reconnecting"
 UNKNOWN_ERROR: Final = "unknown error"
 

@@ -19,6 +19,7 @@ from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Examination, KnownG
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Exhausted, Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
+from ralph.patterns import pattern
 
 FACTS: Final = AgentFacts(
     name="copilot",
@@ -51,7 +52,7 @@ NO_WRITING: Final = ("--deny-tool=write", "--deny-tool=shell")
 """These outrank whatever else is allowed."""
 
 _NOT_LOGGED_IN: Final = frozenset(("authentication", "authorization"))
-_NO_LOGIN = re.compile(r"^Error: (?:No authentication|Authentication)", re.IGNORECASE)
+_NO_LOGIN = pattern(r"^Error: (?:No authentication|Authentication)", re.IGNORECASE)
 
 
 class CopilotAdapter(StructuredAdapter):

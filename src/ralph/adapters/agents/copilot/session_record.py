@@ -7,7 +7,6 @@ and older versions do not know the option.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,12 +19,13 @@ from ralph.adapters.agents.json_lines import UNREADABLE
 from ralph.adapters.kept_sessions import kept_sessions
 from ralph.domain.agent.events import Usage
 from ralph.engine.ports import AgentRequest
+from ralph.patterns import pattern
 
 _SESSIONS: Final = "session-state"
 _RUNS: Final = "runs"  # of the state folder: the session's log is below it
 _RECORD: Final = "events.jsonl"
 _END_BYTES: Final = 262_144  # the figures come last
-_SESSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")  # a name, not a path
+_SESSION_ID = pattern(r"[0-9A-Za-z-]{1,64}")  # a name, not a path
 
 
 class _Counts(Struct, rename="camel", gc=False):

@@ -16,6 +16,7 @@ from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination,
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Ending, Exhausted, Fatal, Fault, RateLimited
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
+from ralph.patterns import pattern
 
 FACTS: Final = AgentFacts(
     name="gemini",
@@ -54,14 +55,12 @@ FACTS: Final = AgentFacts(
 _BY_EXIT_CODE: Final = {
     status % 256: status for status in (400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
 }
-_BAD_KEY = re.compile(r"API key (?:not valid|expired|not found)", re.IGNORECASE)
-_EXHAUSTED = re.compile(
-    r"\bresource (?:has been )?exhausted\b|\bexceeded your current quota\b", re.IGNORECASE
-)
-_TALK = re.compile(
+_BAD_KEY = pattern(r"API key (?:not valid|expired|not found)", re.IGNORECASE)
+_EXHAUSTED = pattern(r"\bresource (?:has been )?exhausted\b|\bexceeded your current quota\b", re.IGNORECASE)
+_TALK = pattern(
     r"^(?:Warning:|\(node:|\(Use `node|YOLO mode|Loaded cached|\[STARTUP\]|Approval mode overridden|\s+at )"
 )
-_RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?[.:].*", re.MULTILINE)
+_RETRY = pattern(r"^Attempt \d+ failed(?: with status (\d{3}))?[.:].*", re.MULTILINE)
 
 
 class GeminiAdapter(GeminiFamilyAdapter):

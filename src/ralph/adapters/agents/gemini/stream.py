@@ -27,6 +27,7 @@ from ralph.domain.agent.events import (
     TurnEnded,
     Usage,
 )
+from ralph.patterns import pattern
 
 _NOTHING: Final[tuple[AgentEvent, ...]] = ()
 _END_OF_BLOCK: Final = Text("", True)
@@ -115,8 +116,8 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 _decode_loose_line = msgspec.json.Decoder(_LooseLine).decode
 _decode_todos = msgspec.json.Decoder(_Todos).decode
 
-_CODE = re.compile(r'"code":\s*(\d{3})\b')
-_BODY = re.compile(r"\[API Error: (\{.*\})\]", re.DOTALL)
+_CODE = pattern(r'"code":\s*(\d{3})\b')
+_BODY = pattern(r"\[API Error: (\{.*\})\]", re.DOTALL)
 
 
 class _ApiError(Struct, gc=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from ralph.adapters.agents import faults
@@ -16,8 +15,9 @@ from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination,
 from ralph.domain.agent.options import ALL_OPTIONS, Option
 from ralph.domain.loop.session_report import Exhausted, Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, OutputMode, StreamParser
+from ralph.patterns import pattern
 
-_CREDENTIALS = re.compile(r"\b(\d+) (?:credentials?|environment variables?)\b")
+_CREDENTIALS = pattern(r"\b(\d+) (?:credentials?|environment variables?)\b")
 
 
 def _by_credentials(code: int, output: str) -> bool | None:
@@ -68,7 +68,7 @@ READING_AGENT: Final = "plan"
 NO_WRITING: Final = '{"edit":"deny","bash":"deny"}'
 
 _BAD_CHOICE: Final = frozenset(("ProviderModelNotFoundError", "ProviderInitError", "ConfigInvalidError"))
-_REFUSED = re.compile(r"Error: (?:Session|Model|Agent) not found|Error: (?:Unknown|Invalid|You must) ")
+_REFUSED = pattern(r"Error: (?:Session|Model|Agent) not found|Error: (?:Unknown|Invalid|You must) ")
 
 
 class OpencodeAdapter(StructuredAdapter):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,6 +16,7 @@ from ralph.domain.agent.options import NO_OPTIONS, Option, SessionOptions
 from ralph.domain.loop.session_report import Ending, Fatal, Fault, Transient
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
 from ralph.errors import ConfigError
+from ralph.patterns import pattern
 
 FACTS: Final = AgentFacts(
     name="plain",
@@ -24,7 +24,7 @@ FACTS: Final = AgentFacts(
     options=frozenset({Option.MODEL}),  # by {model} in its flags
 )
 
-_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|model)\}")
+_PLACEHOLDER = pattern(r"\{(prompt|prompt_file|model)\}")
 _AT_THE_END: Final = {PromptWay.ARGUMENT: "prompt", PromptWay.FILE: "prompt_file"}
 _SHELL_CANNOT_RUN: Final = (126, 127)
 

@@ -17,6 +17,7 @@ from ralph.domain.agent.facts import AgentFacts, AgentNeeds, Clean, Examination,
 from ralph.domain.agent.options import ALL_OPTIONS
 from ralph.domain.loop.session_report import Exhausted, Fatal, Fault
 from ralph.engine.ports import AgentRequest, Command, Exit, StreamParser
+from ralph.patterns import pattern
 
 FACTS: Final = AgentFacts(
     name="qwen",
@@ -54,8 +55,8 @@ no flag against that; this file is the lowest layer of its settings, so that who
 beyond all real ones: qwen writes to files of an older version than its own."""
 
 _USERS_LIMITS: Final = {53: faults.TURNS, 55: faults.TIME}
-_NO_KEY = re.compile(r"^Missing API key|no auth(?:entication)? (?:type|method) is selected", re.IGNORECASE)
-_RETRY = re.compile(r"^Retrying in .*?: (\[API Error: .*\])$", re.MULTILINE)
+_NO_KEY = pattern(r"^Missing API key|no auth(?:entication)? (?:type|method) is selected", re.IGNORECASE)
+_RETRY = pattern(r"^Retrying in .*?: (\[API Error: .*\])$", re.MULTILINE)
 
 
 class QwenAdapter(GeminiFamilyAdapter):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from ralph.adapters.agents.claude.stream import ClaudeStreamParser
 from ralph.domain.agent.events import AgentEvent, ErrorReported, Text, TurnEnded, Usage, UsageReported
+from ralph.patterns import pattern
+from ralph.values import replace
 
 _NOTHING_USED: Final = Usage()
-API_ERROR = re.compile(r"\[API Error: (?:(\d{3})\b)?.*\]", re.DOTALL)
+API_ERROR = pattern(r"\[API Error: (?:(\d{3})\b)?.*\]", re.DOTALL)
 
 
 def status_in(message: str) -> int | None:

@@ -6,28 +6,29 @@ import re
 from typing import Final
 
 from ralph.domain.proof.failures.report import Report
+from ralph.patterns import pattern
 
-_TELLS = re.compile(r"^ +(\S+\.go:\d+: .*)|^(panic: .*)", re.MULTILINE)
+_TELLS = pattern(r"^ +(\S+\.go:\d+: .*)|^(panic: .*)", re.MULTILINE)
 
 GO: Final = Report(
-    sign=re.compile(r"--- FAIL: "),
-    title=re.compile(r"--- FAIL: (\S+)"),
-    ends=re.compile(r"(?:FAIL|PASS|ok)\b|=== RUN |--- (?:PASS|SKIP): "),
-    counts=re.compile(r"\n"),
+    sign=pattern(r"--- FAIL: "),
+    title=pattern(r"--- FAIL: (\S+)"),
+    ends=pattern(r"(?:FAIL|PASS|ok)\b|=== RUN |--- (?:PASS|SKIP): "),
+    counts=pattern(r"\n"),
     tells=_TELLS,
 )
 
 GO_VERBOSE: Final = Report(
-    sign=re.compile(r"=== RUN "),
-    title=re.compile(r"=== RUN +([^/\s]+)$"),
-    ends=re.compile(r"(?:FAIL|PASS)$|(?:FAIL|ok)\s"),
-    counts=re.compile(r"^ *--- FAIL: ", re.MULTILINE),
+    sign=pattern(r"=== RUN "),
+    title=pattern(r"=== RUN +([^/\s]+)$"),
+    ends=pattern(r"(?:FAIL|PASS)$|(?:FAIL|ok)\s"),
+    counts=pattern(r"^ *--- FAIL: ", re.MULTILINE),
     tells=_TELLS,
 )
 
 GO_BUILD: Final = Report(
-    sign=re.compile(r"FAIL\s.*\[(?:build|setup) failed\]$"),
-    title=re.compile(r"# (\S+)"),
-    ends=re.compile(r"(?:FAIL|ok|\?)\s"),
-    tells=re.compile(r"^(\S+\.go:\d+(?::\d+)?: .*)", re.MULTILINE),
+    sign=pattern(r"FAIL\s.*\[(?:build|setup) failed\]$"),
+    title=pattern(r"# (\S+)"),
+    ends=pattern(r"(?:FAIL|ok|\?)\s"),
+    tells=pattern(r"^(\S+\.go:\d+(?::\d+)?: .*)", re.MULTILINE),
 )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-_RULER = re.compile(r"[\s=\-_⎯]*$")
+from ralph.patterns import pattern
+from ralph.values import dataclass
+
+_RULER = pattern(r"[\s=\-_⎯]*$")
 TELLING = 4
 """Lines shown of why something failed."""
 

@@ -6,18 +6,19 @@ import re
 from typing import Final
 
 from ralph.domain.proof.failures.report import Report
+from ralph.patterns import pattern
 
 CARGO: Final = Report(
-    sign=re.compile(r"failures:$"),
+    sign=pattern(r"failures:$"),
     after_sign=True,
-    title=re.compile(r"---- (.+) stdout ----$"),
-    ends=re.compile(r"failures:$|test result: "),
-    tells=re.compile(r"panicked at .*:\n(.+)|(panicked at .*)|^ *((?:left|right): .*)", re.MULTILINE),
+    title=pattern(r"---- (.+) stdout ----$"),
+    ends=pattern(r"failures:$|test result: "),
+    tells=pattern(r"panicked at .*:\n(.+)|(panicked at .*)|^ *((?:left|right): .*)", re.MULTILINE),
 )
 
 RUSTC: Final = Report(
-    sign=re.compile(r"error: could not compile "),
-    title=re.compile(r"(error(?:\[E\d+\])?: (?!could not compile|aborting|test failed).+)"),
-    ends=re.compile(r"(?:warning|error)\b|For more information|Some errors have"),
-    tells=re.compile(r"^ *--> (.+)", re.MULTILINE),
+    sign=pattern(r"error: could not compile "),
+    title=pattern(r"(error(?:\[E\d+\])?: (?!could not compile|aborting|test failed).+)"),
+    ends=pattern(r"(?:warning|error)\b|For more information|Some errors have"),
+    tells=pattern(r"^ *--> (.+)", re.MULTILINE),
 )

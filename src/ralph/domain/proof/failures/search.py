@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from ralph.domain.proof.failures.go import GO, GO_BUILD, GO_VERBOSE
 from ralph.domain.proof.failures.javascript import JEST, NODE_SPEC, NODE_TAP, VITEST
 from ralph.domain.proof.failures.python import PYTEST, UNITTEST
 from ralph.domain.proof.failures.report import Failure, Report
 from ralph.domain.proof.failures.rust import CARGO, RUSTC
 from ralph.domain.text.excerpt import Keep, truncate
+from ralph.patterns import pattern
+from ralph.values import dataclass
 
 REPORTS: tuple[Report, ...] = (
     PYTEST,
@@ -30,7 +29,7 @@ REPORTS: tuple[Report, ...] = (
 SEARCHED = 2_000_000
 """Characters at the end of an output that are searched."""
 REST = "[ralph] the rest of the output:"
-_COLORS = re.compile(r"\x1b\[[0-9;]*m")
+_COLORS = pattern(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)

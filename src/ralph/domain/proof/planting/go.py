@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from ralph.domain.proof.planting.ground import Ground, Planted, beside, new_place
+from ralph.patterns import pattern
 
-_TEST = re.compile(r"^func Test\w*\(\s*\w+ \*testing\.T\s*\)", re.MULTILINE)
-_PACKAGE = re.compile(r"^package (\w+)", re.MULTILINE)
-_ONLY_SOMEWHERE = re.compile(
+_TEST = pattern(r"^func Test\w*\(\s*\w+ \*testing\.T\s*\)", re.MULTILINE)
+_PACKAGE = pattern(r"^package (\w+)", re.MULTILINE)
+_ONLY_SOMEWHERE = pattern(
     r"^//\s*(?:go:build|\+build)|_(?:linux|darwin|windows|amd64|arm64)_test\.go$", re.MULTILINE
 )
 

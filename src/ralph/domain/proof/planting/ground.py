@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol
+
+from ralph.values import dataclass
 
 _CONSONANTS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"

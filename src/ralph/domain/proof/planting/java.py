@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from ralph.domain.proof.planting.ground import Ground, Planted, beside, name_of, new_place
+from ralph.patterns import pattern
 
-_TEST = re.compile(r"@(?:[\w.]+\.)?(?:Test|ParameterizedTest|RepeatedTest)\b")
-_PACKAGE = re.compile(r"^\s*package\s+[\w.]+\s*;", re.MULTILINE)
+_TEST = pattern(r"@(?:[\w.]+\.)?(?:Test|ParameterizedTest|RepeatedTest)\b")
+_PACKAGE = pattern(r"^\s*package\s+[\w.]+\s*;", re.MULTILINE)
 # Quotes and comments may hold braces.
-_NOT_CODE = re.compile(r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*[\s\S]*?\*/')
+_NOT_CODE = pattern(r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*[\s\S]*?\*/')
 RUNNER = "JUnit"
 
 

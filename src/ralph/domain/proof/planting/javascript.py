@@ -7,18 +7,19 @@ import re
 from collections.abc import Iterator
 
 from ralph.domain.proof.planting.ground import Ground, Planted, beside, name_of, new_place
+from ralph.patterns import pattern
 
 ENDINGS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
-_TEST_FILE = re.compile(
+_TEST_FILE = pattern(
     r"(?:^|/)(?:tests?|__tests__|spec|specs|e2e)/|(?:^|/)tests?\.[cm]?[jt]sx?$"
     r"|(?:^|/)(?:[^/]*[._-](?:test|spec)|test[._-][^/]*)\.[cm]?[jt]sx?$"
 )
-_CALL = re.compile(r"(?<![\w.$])(it|test)\s*\(")
-_FROM = re.compile(r"""(?:\bfrom|\brequire\(|\bimport\()\s*['"](node:test|vitest|@jest/globals|ava|tap|@playwright/test|bun:test|uvu)['"]""")  # fmt: skip
-_MODULE = re.compile(r"^\s*(?:import\b[^(]|export\b)", re.MULTILINE)
+_CALL = pattern(r"(?<![\w.$])(it|test)\s*\(")
+_FROM = pattern(r"""(?:\bfrom|\brequire\(|\bimport\()\s*['"](node:test|vitest|@jest/globals|ava|tap|@playwright/test|bun:test|uvu)['"]""")  # fmt: skip
+_MODULE = pattern(r"^\s*(?:import\b[^(]|export\b)", re.MULTILINE)
 _STYLES = {"node:test": "node", "vitest": "vitest", "@jest/globals": "jest"}
 _NAMES = {"vitest": "vitest", "jest": "jest", "react-scripts": "jest", "mocha": "mocha", "jasmine": "mocha"}
-_NAMED = re.compile(r"\b(vitest|jest|react-scripts|mocha|jasmine)\b")
+_NAMED = pattern(r"\b(vitest|jest|react-scripts|mocha|jasmine)\b")
 
 
 def plant_javascript(ground: Ground) -> Iterator[Planted]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from ralph.domain.proof.planting.ground import Ground, Planted, beside, name_of, new_place
+from ralph.patterns import pattern
 
-_TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?)\.py$|(?:^|/)tests?/(?:.*/)?[^/]+\.py$")
+_TEST_FILE = pattern(r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?)\.py$|(?:^|/)tests?/(?:.*/)?[^/]+\.py$")
 
 
 def plant_python(ground: Ground) -> Iterator[Planted]:

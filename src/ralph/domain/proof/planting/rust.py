@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from ralph.domain.proof.planting.ground import Ground, Planted, beside, new_place
+from ralph.patterns import pattern
 
-_TEST = re.compile(r"^\s*#\[(?:\w+::)*test\b", re.MULTILINE)
+_TEST = pattern(r"^\s*#\[(?:\w+::)*test\b", re.MULTILINE)
 
 
 def plant_rust(ground: Ground) -> Iterator[Planted]:

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -16,6 +15,7 @@ import click
 
 from ralph.domain.views.runs import LAST
 from ralph.interfaces.cli.options import project_dir_option
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.config.root import Root

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from ralph.interfaces.cli.commands.status import why
 from ralph.interfaces.cli.folding import print_folded
 from ralph.interfaces.cli.options import Count, json_option, print_json, project_dir_option, state_folder
 from ralph.interfaces.cli.terminal import Look, colors_of, detect_look, marks_of
+from ralph.values import replace
 
 if TYPE_CHECKING:
     from ralph.operations.runs.files import RunFiles

@@ -154,9 +154,8 @@ def why(run: RunView, now: float) -> str:
 
 
 def _tree(runs: list[RunView], count: int) -> str:
-    from dataclasses import replace
-
     from ralph.domain.views.runs import branch, run_tree
+    from ralph.values import replace
 
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
     return _table(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, TextIO
@@ -15,6 +14,7 @@ from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent, Warned
 from ralph.domain.text.figures import plural
 from ralph.domain.text.safe_text import escape
 from ralph.interfaces.cli.console.outlet import Outlet
+from ralph.values import fields
 
 
 class JsonLines:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from ralph.interfaces.cli.console.outlet import with_prefix
 from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.console.task_lines import TaskLines
 from ralph.interfaces.cli.terminal import display_width
+from ralph.values import replace
 
 if TYPE_CHECKING:
     from ralph.domain.views.runs import RunLabel

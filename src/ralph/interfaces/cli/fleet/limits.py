@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,7 @@ from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.fleet.asking import open_desk
 from ralph.interfaces.cli.options import Amount, json_option, print_json
+from ralph.values import replace
 
 if TYPE_CHECKING:
     from ralph.domain.fleet.views import FleetLimits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 
 import click
 
@@ -15,6 +14,7 @@ from ralph.interfaces.cli.fleet.submit import WordsCommand, job_options, look_at
 from ralph.interfaces.cli.fleet.words import read_command
 from ralph.interfaces.cli.options import json_option, print_json
 from ralph.interfaces.cli.table import Column, table_lines
+from ralph.values import replace
 
 HELP = """Submit a job at fixed times. Each time makes a job of its own, named after the schedule and the time.
 

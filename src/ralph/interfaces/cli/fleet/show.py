@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +19,7 @@ from ralph.interfaces.cli.fleet.status import job_data
 from ralph.interfaces.cli.folding import print_folded
 from ralph.interfaces.cli.options import Count, json_option, print_json
 from ralph.interfaces.cli.terminal import Colors, colors_of, detect_look
+from ralph.values import replace
 
 if TYPE_CHECKING:
     from ralph.domain.fleet.views import JobView

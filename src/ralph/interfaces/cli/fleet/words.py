@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 import click
@@ -14,6 +13,7 @@ from ralph.domain.fleet.commands import EXAMPLE, refusal_of_command, refusal_of_
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.interfaces.cli.options import prompt_of_words
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Final
 
+from ralph.patterns import pattern
 from ralph.testing.model.protocols.protocol import Answer, Frames, estimated_tokens, halves, sse
 from ralph.testing.model.script import Record, Step
 from ralph.testing.model.tools import Tool
 
-_METHOD = re.compile(r"/([^/:]+):(generateContent|streamGenerateContent|countTokens)$")
+_METHOD = pattern(r"/([^/:]+):(generateContent|streamGenerateContent|countTokens)$")
 _STATUS: Final = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",

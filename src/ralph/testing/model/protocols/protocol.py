@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import typing
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ralph.testing.model.script import Record, Step, Usage
 from ralph.testing.model.tools import Call, Tool
+from ralph.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,373 @@
+"""``dataclass``, ``field``, ``fields`` and ``replace`` as in the standard library, whose methods are made when they are first used.
+
+The standard decorator writes and compiles the methods of a class while its module is loaded. That takes half a
+millisecond for each class, and a run loads hundreds of which it uses a few dozen. Here a class gets its slots at once and the
+rest on demand. To type checkers, to ``dataclasses.fields`` and its like, and to msgspec, these are ordinary dataclasses.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any
+
+_MISSING: Any = object()
+_WORTH_COMPILING = 8
+"""Instances after which the ``__init__`` of a class is compiled. Most classes have fewer, and compiling takes longer."""
+
+
+class _Field:
+    """What ``field(…)`` says; a plain default says the same in short."""
+
+    __slots__ = (
+        "compare",
+        "default",
+        "default_factory",
+        "hash",
+        "init",
+        "kw_only",
+        "metadata",
+        "name",
+        "repr",
+    )
+
+    def __init__(
+        self,
+        *,
+        default: Any = _MISSING,
+        default_factory: Any = _MISSING,
+        init: bool = True,
+        repr: bool = True,  # noqa: A002
+        compare: bool = True,
+        hash: bool | None = None,  # noqa: A002
+        kw_only: bool = False,
+        metadata: Any = None,
+    ) -> None:
+        self.name = ""
+        self.default, self.default_factory = default, default_factory
+        self.init, self.repr, self.compare, self.kw_only = init, repr, compare, kw_only
+        self.hash = compare if hash is None else hash
+        self.metadata = metadata
+
+
+class _Shape:
+    """The fields of a class, in order, and what has been made of them so far."""
+
+    __slots__ = ("_compared", "_hashed", "by_place", "fields", "is_frozen", "owner")
+
+    def __init__(self, owner: type, fields: dict[str, _Field], by_place: tuple[str, ...], *, is_frozen: bool):
+        self.owner = owner
+        self.fields = fields
+        self.by_place = by_place
+        self.is_frozen = is_frozen
+        self._compared: Any = None
+        self._hashed: Any = None
+
+    def compared(self, instance: object) -> Any:
+        """What equality goes by."""
+        if self._compared is None:
+            self._compared = _getter([name for name, each in self.fields.items() if each.compare])
+        return self._compared(instance)
+
+    def hashed(self, instance: object) -> Any:
+        if self._hashed is None:
+            self._hashed = _getter([name for name, each in self.fields.items() if each.hash])
+        return self._hashed(instance)
+
+
+def _getter(names: list[str]) -> Any:
+    return attrgetter(*names) if names else lambda _: ()
+
+
+def _dataclass(
+    *,
+    frozen: bool = False,
+    slots: bool = False,
+    kw_only: bool = False,
+    eq: bool = True,
+    repr: bool = True,  # noqa: A002
+) -> Any:
+    def decorate(cls: type) -> type:
+        namespace = dict(cls.__dict__)
+        namespace.pop("__dict__", None)
+        namespace.pop("__weakref__", None)
+        own = _take_fields(namespace, is_keyword=kw_only)
+        fields: dict[str, _Field] = {}
+        inherited: set[str] = set()
+        for base in reversed(cls.__mro__[1:]):
+            if shape := base.__dict__.get("__shape__"):
+                fields.update(shape.fields)
+            inherited.update(base.__dict__.get("__slots__", ()))
+        fields.update(own)
+        by_place = tuple([name for name, each in fields.items() if each.init and not each.kw_only])
+        defaults: dict[str, Any] = {"__match_args__": by_place}
+        if repr:
+            defaults["__repr__"] = _repr
+        if eq:
+            defaults["__eq__"] = _eq
+            if namespace.get("__hash__") is None:
+                namespace["__hash__"] = _hash if frozen else None
+        if frozen:
+            defaults |= _FROZEN
+        if slots:
+            namespace["__slots__"] = tuple([name for name in own if name not in inherited])
+        made = type(cls)(
+            cls.__name__,
+            cls.__bases__,
+            {
+                **defaults,
+                **namespace,
+                "__qualname__": cls.__qualname__,
+                "__dataclass_fields__": _STANDARD_FIELDS,
+                "__dataclass_params__": _STANDARD_PARAMETERS,
+            },
+        )
+        shape = _Shape(made, fields, by_place, is_frozen=frozen)
+        made.__shape__ = shape  # type: ignore[attr-defined]
+        if "__init__" not in namespace:
+            made.__init__ = _first_inits(shape)  # type: ignore[misc]
+        return made
+
+    return decorate
+
+
+def _take_fields(namespace: dict[str, Any], *, is_keyword: bool) -> dict[str, _Field]:
+    """The fields that the class itself declares; their defaults leave its namespace, where slots will be."""
+    found: dict[str, _Field] = {}
+    for name, kind in namespace.get("__annotations__", {}).items():
+        if kind.startswith("ClassVar"):  # all our annotations are strings
+            continue
+        given = namespace.pop(name, _MISSING)
+        each = given if isinstance(given, _Field) else _Field(default=given)
+        each.name, each.kw_only = name, each.kw_only or is_keyword
+        found[name] = each
+    return found
+
+
+def _first_inits(shape: _Shape) -> Any:
+    """An ``__init__`` that puts the arguments where they belong by looking, and soon makes place for a compiled one."""
+    left = _WORTH_COMPILING
+
+    def __init__(self: object, *arguments: Any, **named: Any) -> None:  # noqa: N807
+        nonlocal left
+        left -= 1
+        if left < 0 or not _fill(self, shape, arguments, named):
+            compiled = _compile_init(shape)
+            shape.owner.__init__ = compiled  # type: ignore[misc]
+            compiled(self, *arguments, **named)  # arguments that do not fit get the error of any function
+
+    return __init__
+
+
+def _fill(instance: object, shape: _Shape, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether the arguments fit."""
+    if len(arguments) > len(shape.by_place):
+        return False
+    placed = dict(zip(shape.by_place, arguments, strict=False))
+    if named.keys() & placed.keys():
+        return False
+    given = {**placed, **named}
+    put = object.__setattr__
+    for name, each in shape.fields.items():
+        if each.init and name in given:
+            put(instance, name, given.pop(name))
+        elif each.default_factory is not _MISSING:
+            put(instance, name, each.default_factory())
+        elif each.default is not _MISSING:
+            put(instance, name, each.default)
+        elif each.init:
+            return False
+    if given:
+        return False
+    if hasattr(instance, "__post_init__"):
+        instance.__post_init__()
+    return True
+
+
+def _compile_init(shape: _Shape) -> Any:
+    scope: dict[str, Any] = {"_MISSING": _MISSING}
+    by_place: list[str] = ["self"]
+    by_name: list[str] = []
+    body: list[str] = []
+    for name, each in shape.fields.items():
+        value = name
+        if each.default_factory is not _MISSING:
+            scope[f"_make_{name}"] = each.default_factory
+            value = f"_make_{name}() if {name} is _MISSING else {name}" if each.init else f"_make_{name}()"
+            parameter = f"{name}=_MISSING"
+        elif each.default is not _MISSING:
+            scope[f"_default_{name}"] = each.default
+            value = name if each.init else f"_default_{name}"
+            parameter = f"{name}=_default_{name}"
+        elif each.init:
+            parameter = name
+        else:
+            continue  # __post_init__ sets it
+        if each.init:
+            (by_name if each.kw_only else by_place).append(parameter)
+        if shape.is_frozen:  # past __setattr__, which refuses
+            if slot := getattr(shape.owner, name, None):
+                scope[f"_set_{name}"] = slot.__set__
+                body.append(f"_set_{name}(self, {value})")
+            else:
+                body.append(f"object.__setattr__(self, {name!r}, {value})")
+        else:
+            body.append(f"self.{name} = {value}")
+    if hasattr(shape.owner, "__post_init__"):
+        body.append("self.__post_init__()")
+    parameters = ", ".join([*by_place, *(["*", *by_name] if by_name else [])])
+    text = f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"])
+    exec(text, scope)  # noqa: S102 (names of fields, as the standard library does)
+    made = scope["__init__"]
+    made.__qualname__ = f"{shape.owner.__qualname__}.__init__"
+    return made
+
+
+def _shape(instance: Any) -> _Shape:
+    shape: _Shape = type(instance).__shape__
+    return shape
+
+
+@recursive_repr()
+def _repr(self: Any) -> str:
+    shown = [f"{name}={getattr(self, name)!r}" for name, each in _shape(self).fields.items() if each.repr]
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _eq(self: Any, other: object) -> Any:
+    if type(other) is not type(self):
+        return NotImplemented
+    shape = _shape(self)
+    return shape.compared(self) == shape.compared(other)
+
+
+def _hash(self: Any) -> int:
+    return hash(_shape(self).hashed(self))
+
+
+def _refuse_to_set(self: Any, name: str, value: object) -> None:
+    _refuse(self, name, "assign to")
+    object.__setattr__(self, name, value)
+
+
+def _refuse_to_delete(self: Any, name: str) -> None:
+    _refuse(self, name, "delete")
+    object.__delattr__(self, name)
+
+
+def _refuse(instance: Any, name: str, what: str) -> None:
+    shape = _shape(instance)
+    if type(instance) is shape.owner or name in shape.fields:
+        from dataclasses import FrozenInstanceError
+
+        message = f"cannot {what} field {name!r}"
+        raise FrozenInstanceError(message)
+
+
+def _state(self: Any) -> list[Any]:
+    """To be copied and pickled: whatever does that sets attributes otherwise, which is refused."""
+    return [getattr(self, name) for name in _shape(self).fields]
+
+
+def _take_state(self: Any, state: list[Any]) -> None:
+    for name, value in zip(_shape(self).fields, state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+_FROZEN = {
+    "__setattr__": _refuse_to_set,
+    "__delattr__": _refuse_to_delete,
+    "__getstate__": _state,
+    "__setstate__": _take_state,
+}
+
+
+class _Standard:
+    """An attribute by which others know a dataclass: taken from a standard one, once it is asked for."""
+
+    def __init__(self, name: str, make: Any) -> None:
+        self._name = name
+        self._make = make
+
+    def __get__(self, _: object, asked: Any) -> Any:
+        shape: _Shape = asked.__shape__
+        value = getattr(self._make(shape), self._name)
+        setattr(shape.owner, self._name, value)
+        return value
+
+
+def _as_strict(shape: _Shape) -> type:
+    import dataclasses
+
+    return dataclasses.make_dataclass(shape.owner.__name__, [], frozen=shape.is_frozen)
+
+
+def _with_fields(shape: _Shape) -> type:
+    """Without any method: nobody asks for them, and they are what takes time."""
+    import dataclasses
+
+    namespace: dict[str, Any] = {
+        "__doc__": "Never seen.",
+        "__annotations__": dict.fromkeys(shape.fields, object),
+    }
+    for name, each in shape.fields.items():
+        options: dict[str, Any] = {}
+        if each.default is not _MISSING:
+            options["default"] = each.default
+        if each.default_factory is not _MISSING:
+            options["default_factory"] = each.default_factory
+        namespace[name] = dataclasses.field(
+            init=each.init,
+            repr=each.repr,
+            compare=each.compare,
+            hash=each.hash,
+            kw_only=each.kw_only,
+            metadata=each.metadata,
+            **options,
+        )
+    plain: Any = type(shape.owner.__name__, (), namespace)
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(plain)
+    for base in reversed(shape.owner.__mro__):
+        # Put in afterwards: the standard library would look into each text for what is no field.
+        for name, kind in base.__dict__.get("__annotations__", {}).items():  # noqa: RUF063 (imports a lot)
+            if name in shape.fields:
+                made.__dataclass_fields__[name].type = kind
+    return made  # type: ignore[no-any-return]
+
+
+_STANDARD_FIELDS = _Standard("__dataclass_fields__", _with_fields)
+_STANDARD_PARAMETERS = _Standard("__dataclass_params__", _as_strict)
+
+
+def _replace(instance: Any, /, **changes: Any) -> Any:
+    shape: _Shape | None = vars(type(instance)).get("__shape__")
+    if shape is None:
+        import dataclasses
+
+        return dataclasses.replace(instance, **changes)
+    for name, each in shape.fields.items():
+        if each.init and name not in changes:
+            changes[name] = getattr(instance, name)
+    return type(instance)(**changes)
+
+
+def _fields(of: Any) -> tuple[Any, ...]:
+    shape: _Shape | None = vars(of if isinstance(of, type) else type(of)).get("__shape__")
+    if shape is None:  # somebody else's dataclass, which may be derived from one of ours
+        import dataclasses
+
+        return dataclasses.fields(of)
+    return tuple(shape.fields.values())
+
+
+if TYPE_CHECKING:
+    from dataclasses import MISSING as MISSING
+    from dataclasses import Field as Field
+    from dataclasses import dataclass as dataclass
+    from dataclasses import field as field
+    from dataclasses import fields as fields
+    from dataclasses import replace as replace
+
+if not TYPE_CHECKING:
+    MISSING, Field, field = _MISSING, _Field, _Field
+    dataclass, fields, replace = _dataclass, _fields, _replace
