@@ -87,9 +87,7 @@ def check_rows(path: Path) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[
 
     def check(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
         nonlocal description, rules
-        if (
-            cursor.description is not description
-        ):  # looked up once for all rows of an answer: it may have thousands
+        if cursor.description is not description:  # once for all rows of an answer, which may have thousands
             description = cursor.description
             rules = [_RULES.get(column, _is_anything) for column, *_ in description]
         for place, value in enumerate(row):
