@@ -53,8 +53,8 @@ class OldFiles:
     def finish(self) -> None:
         """The run is over: what is to be removed is removed now; what is being compressed stays as it was."""
         self._is_over.set()
-        if self._look is not None:
-            self._look.exception()  # waits
+        if self._look is not None and not self._look.cancel():  # else others of this process come first
+            self._look.exception()  # waits: it is about to end
         if self._keep is not None and self._judged > self._keep:
             from ralph.domain.loop.old_files import plan_upkeep
 
