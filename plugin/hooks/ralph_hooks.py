@@ -79,7 +79,7 @@ The only module that does either. It imports little of the standard library, and
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
             raise
-        _sync_folder(folder)
+        sync_folder(folder)
 
     def _permissions_of(folder: int, name: str) -> int | None:
         """None: there is no such file. What we write can be read again, whatever an agent made of it."""
@@ -132,7 +132,7 @@ The only module that does either. It imports little of the standard library, and
         except ValueError:  # a NUL in it
             return path
 
-    def _sync_folder(folder: int) -> None:
+    def sync_folder(folder: int) -> None:
         """Make the new name durable, where a directory can be opened."""
         from contextlib import suppress
 
