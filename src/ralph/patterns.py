@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, AnyStr, Generic
+from typing import TYPE_CHECKING, Any
 
 
-class _Pattern(Generic[AnyStr]):
+class _Pattern:
     """Stands for a ``re.Pattern``: the first use of an attribute compiles, later ones find it in the instance."""
 
-    def __init__(self, text: AnyStr, flags: int | re.RegexFlag = 0) -> None:
+    def __init__(self, text: str | bytes, flags: int | re.RegexFlag = 0) -> None:
         self._given: tuple[Any, Any] = (text, flags)
 
     def __getattr__(self, name: str) -> Any:
