@@ -41,7 +41,6 @@ from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.agent_versions import with_versions
-from ralph.domain.views.closing import Closing, closing_figures
 from ralph.domain.views.decisions import Tone, describe_decision, describe_verdict, stage_count
 from ralph.interfaces.cli.console.agent_view import SESSION_ENDED, AgentView
 from ralph.interfaces.cli.console.outlet import Outlet
@@ -551,6 +550,8 @@ class Console:
         return [f"[{clean_line(event.task)}] {say.get(event.outcome, self._bad)(reported(event))}"]
 
     def _run_ended(self, event: RunEnded) -> list[str]:
+        from ralph.domain.views.closing import Closing, closing_figures
+
         if self._started is None and event.outcome is Outcome.FAILED:
             return []  # it never began: whoever wanted it is told why
         self.told = event.reason
