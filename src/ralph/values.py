@@ -74,7 +74,7 @@ class _Shape:
     def _names_by_place(self) -> tuple[str, ...]:
         """Without making a field of what has none: most classes are never asked for theirs."""
         is_plain = not self._is_keyword and len(self.owner.__mro__) == _WITHOUT_BASES
-        if is_plain and not any([type(each) is _Field for each in self._given.values()]):
+        if is_plain and not any(type(each) is _Field for each in self._given.values()):
             return tuple(self._given)
         return tuple([name for name, each in self.fields.items() if each.init and not each.kw_only])
 
