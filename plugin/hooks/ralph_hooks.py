@@ -4273,6 +4273,8 @@ def ralph_guard_judgement():
     from enum import StrEnum
     from typing import NamedTuple
 
+    _m = _module("ralph.guard.packs"); PACKS = _m["PACKS"]
+
     class GuardDecision(StrEnum):
         BLOCK = "block"
         ALLOW = "allow"
@@ -4297,9 +4299,6 @@ def ralph_guard_judgement():
 
     def blocked(danger: Danger) -> Judgement:
         return Judgement(GuardDecision.BLOCK, f"{danger.what}. Instead: {danger.instead}.", danger.family)
-
-    PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
-    """Families that the user may make stricter (``guard.packs``; ``all``: every one) or switch off (``guard.allow``)."""
 
     class GuardRules(NamedTuple):
         """What the user chose."""
@@ -4600,6 +4599,13 @@ def ralph_guard_options():
     def is_only_asking(arguments: list[str]) -> bool:
         # `cargo yank --version 1.0` names one.
         return not _QUESTIONS.isdisjoint(arguments) or arguments[-1:] == ["--version"]
+    return locals()
+
+def ralph_guard_packs():
+    """The names of the families that settings may speak of."""
+
+    PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
+    """Families that the user may make stricter (``guard.packs``; ``all``: every one) or switch off (``guard.allow``)."""
     return locals()
 
 def ralph_guard_places():
@@ -9092,6 +9098,7 @@ _MODULES = {
     "ralph.guard.limits": ralph_guard_limits,
     "ralph.guard.marks": ralph_guard_marks,
     "ralph.guard.options": ralph_guard_options,
+    "ralph.guard.packs": ralph_guard_packs,
     "ralph.guard.places": ralph_guard_places,
     "ralph.guard.program_lists": ralph_guard_program_lists,
     "ralph.guard.programs.builtins": ralph_guard_programs_builtins,

@@ -6,6 +6,7 @@ import os
 import posixpath
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,9 +60,10 @@ class OpenProof:
 
 @dataclass(frozen=True, slots=True)
 class ProofLayers:
-    """``checks`` come after those of the run; ``begin`` is called when the run is announced, before its first session."""
+    """``make_checks`` makes those that come after the run's own, once there is something to judge; ``begin`` is called when
+    the run is announced, before its first session."""
 
-    checks: Sequence[Check] = ()
+    make_checks: Callable[[], Sequence[Check]] = tuple
     begin: Callable[[], Awaitable[None]] = nothing_to_begin
     commit_guard: CommitGuard | None = None  # for whoever commits the work
     warnings: Sequence[str] = ()
@@ -71,6 +73,10 @@ class ProofLayers:
     rebase: Callable[[], Awaitable[None]] = (
         nothing_to_begin  # what is there now is what later work is compared with
     )
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        return self.make_checks()
 
 
 async def prompt_layers(kit: Kit) -> ProofLayers:
@@ -150,9 +156,7 @@ async def proof_layers(
     if not commands:
         return ProofLayers()
     from ralph.adapters.workspace.earlier_base import left_in
-    from ralph.engine.proof.accepted_commit import AcceptedCommit
     from ralph.engine.proof.commit_guard import CommitGuard
-    from ralph.engine.proof.left_changes import LeftChangesAdviser
 
     proof = await open_proof(kit, commands, base=base, store=store)
     protection = await followed(proof, protection_of(kit, commands, proof.store.prefix))
@@ -160,15 +164,29 @@ async def proof_layers(
     run_id, left = left_in(proof.store)
     undo = undo_patch(kit, proof.store)
 
+    @cache
+    def checks() -> Sequence[Check]:
+        return [compared, *layers_of(kit, proof, protection)]
+
+    def accepting(git: Git) -> Check:
+        from ralph.engine.proof.accepted_commit import AcceptedCommit
+
+        return AcceptedCommit(proof.proving, proof.store, git)
+
     async def rebase() -> None:
         await proof.store.remember_base(await proof.store.snapshot())
 
+    advisers: list[Adviser] = []
+    if left:
+        from ralph.engine.proof.left_changes import LeftChangesAdviser
+
+        advisers.append(LeftChangesAdviser(proof.store, compared, undo, run_id=run_id, paths=left))
     return ProofLayers(
-        [compared, *layers_of(kit, proof, protection)],
+        checks,
         beginning_of(kit, proof),
         CommitGuard(proof.store, compared),
-        advisers=[LeftChangesAdviser(proof.store, compared, undo, run_id=run_id, paths=left)] if left else [],
-        accepting=lambda git: AcceptedCommit(proof.proving, proof.store, git),
+        advisers=advisers,
+        accepting=accepting,
         rebase=rebase,
     )
 
@@ -250,7 +268,7 @@ def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
             return nothing_to_begin
 
         async def tell() -> None:
-            from ralph.engine.proof.canary_check import tell_none
+            from ralph.engine.proof.canary_words import tell_none
 
             tell_none(kit.publish, required)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from ralph.adapters.processes.keeper import Keeper
 from ralph.adapters.processes.nameless_file import open_nameless
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher import Watcher
+from ralph.adapters.search_path import find_program
 from ralph.engine.ports import Command
 from ralph.values import dataclass
 
@@ -152,10 +152,10 @@ def _find_program(name: str, environment: Mapping[str, str], find: Find | None) 
     if os.sep in name:
         return name
     path = environment.get("PATH", os.defpath)
-    found = shutil.which(name, path=path) if find is None else find(name)
+    found = find_program(name, path) if find is None else find(name)
     if found is None and find is not None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    if found is None and shutil.which(name, os.F_OK, path) is None:
+    if found is None and find_program(name, path, mode=os.F_OK) is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return found or name
 
@@ -176,7 +176,8 @@ def _copy(path: Path) -> int:
     The copy has no name. On Linux it is sealed as well, so that nothing inside can change a prompt that is not read yet.
     """
     with path.open("rb") as file, open_nameless("stdin") as copy:
-        shutil.copyfileobj(file, copy)
+        while chunk := file.read(PIPE_SIZE):
+            copy.write(chunk)
         copy.seek(0)
         descriptor = os.dup(copy.fileno())
     if sys.platform == "linux" and hasattr(fcntl, "F_ADD_SEALS"):

@@ -28,14 +28,15 @@ from ralph.errors import StoreError, UsageError
 from ralph.values import dataclass
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
-from ralph.wiring.delivery import deliver_after, delivery_demands, is_delivered, open_port, take_branch
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.named_places import settle_place
 from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.proof import prompt_layers
 from ralph.wiring.requirements import (
+    delivery_demands,
     guardrails_of,
+    is_delivered,
     require_runnable,
     require_scm,
     scm_demands,
@@ -136,6 +137,8 @@ class PromptComposition:
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         port, branch = None, ""
         if is_delivered(kit.launch.settings):
+            from ralph.wiring.delivery import open_port, take_branch
+
             port = await open_port(kit)
             branch = await take_branch(kit, port, self.title)
         agent = kit.agent(tags=(self.profile.tag,))
@@ -156,7 +159,8 @@ class PromptComposition:
             ),
             agent=agent,
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
-            checks=[*kit.guardrails(), *proof.checks],
+            checks=kit.guardrails(),
+            checks_of=lambda _: proof.checks,
             begin=proof.begin,
             advisers=[*proof.advisers, CompletionAdviser(self.claim)],
             notes=self.notes(),
@@ -171,6 +175,7 @@ class PromptComposition:
         )
         if port is not None:
             from ralph.domain.delivery.texts import Purpose
+            from ralph.wiring.delivery import deliver_after
 
             composed = deliver_after(
                 kit,
