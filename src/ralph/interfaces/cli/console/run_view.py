@@ -618,8 +618,10 @@ def _without_lines(result: CheckResult) -> str:
 
 def _kind_of_check(name: str, command: str) -> str:
     """What the settings and the docs call it."""
+    if name in LAYER_NAMES:
+        return "Check"
     from ralph.domain.tasks.completion import VerificationMethod
 
     if name in frozenset(VerificationMethod):
         return "Verification"
-    return "Guardrail" if command and name not in LAYER_NAMES else "Check"
+    return "Guardrail" if command else "Check"
