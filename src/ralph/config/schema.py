@@ -52,7 +52,7 @@ from ralph.domain.loop.feedback import Placement
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.domain.text.excerpt import Keep
-from ralph.guard.judgement import PACKS
+from ralph.guard.packs import PACKS
 from ralph.values import dataclass
 
 

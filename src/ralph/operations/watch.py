@@ -186,7 +186,7 @@ def _board_rules(root: Path) -> BoardRules:
     """Unusable settings make a board less accurate; they never make a face fail."""
     from ralph.adapters.documents.plan_files import plan_folder
     from ralph.config.loading import load
-    from ralph.wiring.roles import completion_defaults
+    from ralph.wiring.pipelines import completion_defaults
 
     try:
         settings = load(root, environ=os.environ).settings

@@ -40,7 +40,6 @@ from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.quota import quota_of
 from ralph.wiring.record import Record, new_run_id, open_record
-from ralph.wiring.runs.children import spare_children
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
@@ -129,7 +128,7 @@ async def open_run(
                         environment=environ,
                         agent_environment=environment,
                         redactor=redactor,
-                        exempt=spare_children(record.children, control) if launch.spares_children else None,
+                        exempt=_spared(launch, record, control),
                         control=control,
                         report=lambda message: publish(Warned(message)),
                         around=_unchanged if telemetry is None else telemetry.around,
@@ -162,6 +161,15 @@ async def open_run(
                 listeners_for=listeners_for,
                 finished=finished,
             )
+
+
+def _spared(launch: Launch, record: Record, control: Control) -> Callable[[int], bool] | None:
+    """Whatever outlives a session of this run."""
+    if not launch.spares_children:
+        return None
+    from ralph.wiring.runs.children import spare_children
+
+    return spare_children(record.children, control)
 
 
 def _discreetly(complain: Callable[[str], None], redactor: Redactor) -> Callable[[str], None]:

@@ -15,7 +15,6 @@ from ralph.adapters import beneath
 from ralph.adapters.files import close_folder, write_new
 from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
 from ralph.adapters.storage.places import recorded, run_folder
-from ralph.adapters.storage.quota_rows import keeping
 from ralph.adapters.storage.run_links import forget_links, point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
@@ -372,6 +371,8 @@ class SqliteJournal:
                 judged = (at, event.decision, event.reason, event.claimed, event.proven)
                 return END_ITERATION, (*judged, spend.cost_usd, spend.usage.total, run, iteration, attempt)
             case QuotaSeen():
+                from ralph.adapters.storage.quota_rows import keeping
+
                 return keeping(event, run)
             case RunEnded():
                 return END_RUN, (event.outcome, event.reason, at, run)

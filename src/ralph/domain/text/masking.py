@@ -15,7 +15,6 @@ from ralph.domain.text.secret_logins import mask_logins
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
 from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
-from ralph.domain.text.secret_sieve import may_hold_secret
 from ralph.patterns import pattern
 from ralph.values import fields, replace
 
@@ -115,6 +114,8 @@ _ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
 
 def mask_block(block: bytes) -> bytes:
     """Line by line: only a private key has several."""
+    from ralph.domain.text.secret_sieve import may_hold_secret
+
     if not may_hold_secret(block):
         return block
     if b"PRIVATE KEY" in block:

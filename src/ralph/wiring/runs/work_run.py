@@ -43,13 +43,14 @@ from ralph.errors import ConfigError, RalphError, StoreError, UsageError
 from ralph.values import dataclass, field
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.assembly import drive, open_run
-from ralph.wiring.delivery import Port, delivery_demands, is_delivered, open_port, pull_of
+from ralph.wiring.delivery import Port, open_port, pull_of
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Launch
+from ralph.wiring.pipelines import pipeline_of
 from ralph.wiring.preparation import notes_on_setup, preparation_of, setup_commands, tearing_down
 from ralph.wiring.profiles import load_profile
-from ralph.wiring.requirements import guardrails_of, require_runnable
-from ralph.wiring.roles import anchor_programs, notes_on_roles, other_programs, pipeline_of
+from ralph.wiring.requirements import delivery_demands, guardrails_of, is_delivered, require_runnable
+from ralph.wiring.roles import anchor_programs, notes_on_roles, other_programs
 from ralph.wiring.runs.task_run import prepare_task
 from ralph.wiring.tickets import confine, imported_from, imports_of, note_for, noting_proofs, open_desk
 
