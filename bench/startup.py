@@ -46,9 +46,9 @@ def measure(folder: Path) -> list[Row]:
         found = {name: 1000 * median(costs) for name, costs in interleaved(measures, rounds=ROUNDS).items()}
     python = found["python"]
     return [
-        as_ratio("ralph --version", found["version"], "ms", python, Bar(2.5)),
-        as_ratio("ralph --help", found["help"], "ms", python, Bar(5)),
-        as_ratio("ralph run, until the agent's exec", found["exec"], "ms", python, Bar(15)),
+        as_ratio("ralph --version", found["version"], "ms", python, Bar(1.6)),
+        as_ratio("ralph --help", found["help"], "ms", python, Bar(3)),
+        as_ratio("ralph run, until the agent's exec", found["exec"], "ms", python, Bar(7)),
         as_ratio("its watcher", found["watcher"], "ms", python),
     ]
 
