@@ -1,4 +1,5 @@
-/* The agent of the comparison: whatever harness starts it as `claude`, it prints what lies beside it and ends.
+/* The agent of the comparison: whatever harness starts it as `claude`, it adds a line to notes.txt in its folder, so that
+ * no harness takes it for stuck, prints what lies beside it, and ends.
  *
  * Beside the program:
  *   stream    what it prints, if there is such a file; else three lines, in the dialect that it is asked for
@@ -77,6 +78,16 @@ static int has(int count, char **words, const char *word)
         if (strcmp(words[i], word) == 0)
             return 1;
     return 0;
+}
+
+static void work(long number)
+{
+    char line[64];
+    int file = open("notes.txt", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    int length = snprintf(line, sizeof line, "session %ld was here\n", number);
+    if (file < 0 || write(file, line, (size_t)length) != length)
+        exit(1);
+    close(file);
 }
 
 /* As the SDKs speak: requests for control are granted until a person says something. */
@@ -175,6 +186,7 @@ int main(int count, char **words)
         converse();
     else
         hear(count, words);
+    work(number);
     int mark = beside("linger", O_RDONLY);
     if (mark >= 0)
         linger();

@@ -102,7 +102,7 @@ CONTENDERS: Mapping[str, Contender] = {
         ),
         Contender(
             harness=HARNESSES["ralph-orchestrator"],
-            many=2,
+            many=5,
             record="nothing until it ends; then metrics, not synced",
             guardrail="no",
             tune=_set_ralph_orchestrator,

@@ -203,6 +203,19 @@ def _cells(measured: Measured, jobs: Sequence[Job], figure: Callable[[str], Cell
     return {who: cell(who) for who in measured.names}
 
 
+class Goal(NamedTuple):
+    """What ralph should reach. ``value`` is None if it could not be measured, which is no way to meet it."""
+
+    name: str
+    bar: Bar
+    unit: str
+    value: float | None
+
+    @property
+    def is_met(self) -> bool:
+        return self.value is not None and self.bar.is_met(self.value)
+
+
 ITERATION = Bar(2)
 SPEEDS = {
     Job.EVENTS: Bar(150, Sense.AT_LEAST),
@@ -213,33 +226,27 @@ LINE_MEMORY = Bar(130)
 MEMORY = Bar(40)
 
 
-def goals(measured: Measured, found: Sequence[Line], starts: Sequence[Row]) -> list[Row]:
+def goals(measured: Measured, found: Sequence[Line], starts: Sequence[Row]) -> list[Goal]:
     """ralph's own, set before any of these figures was known. ``starts`` are the rows of ``bench/startup.py``."""
-    by_key = {line.key: line.cells.get(RALPH) for line in found}
+    cells = {line.key: line.cells[RALPH] for line in found}
 
-    def absolute(name: str, value: float, unit: str, bar: Bar) -> Row:
-        return Row(name=name, measured=value, unit=unit, compared=value, compared_unit=unit, bar=bar)
+    def raw(key: str) -> float | None:
+        cell = cells[key]
+        return cell.raw if isinstance(cell, Figure) else None
 
-    rows = []
-    if isinstance(each := by_key["iteration"], Figure):
-        rows.append(absolute("an iteration over the bare loop", each.raw, "ms", ITERATION))
-    for job, bar in SPEEDS.items():
-        if isinstance(speed := by_key[job], Figure):
-            rows.append(absolute(measured.titles[job], speed.raw, "MB/s", bar))
-    peaks = {job: measured.peaks[RALPH, job] for job in STREAMS if (RALPH, job) in measured.peaks}
-    for words, peak in (("all processes", _tree), ("its largest process", _largest)):
-        if Job.LINE in peaks:
-            name = f"peak memory on one line, {words}"
-            rows.append(absolute(name, peak(peaks[Job.LINE]), "MB", LINE_MEMORY))
-        if Job.EVENTS in peaks and Job.RESULTS in peaks:
-            highest = max(peak(peaks[Job.EVENTS]), peak(peaks[Job.RESULTS]))
-            rows.append(absolute(f"peak memory on the other streams, {words}", highest, "MB", MEMORY))
-    return [*rows, *(row for row in starts if row.bar is not None)]
+    def highest(of: Callable[[Played], int], *jobs: Job) -> float | None:
+        peaks = [of(measured.peaks[RALPH, job]) for job in jobs if (RALPH, job) in measured.peaks]
+        return max(peaks) / MEGABYTE if len(peaks) == len(jobs) else None
 
-
-def _tree(played: Played) -> float:
-    return played.tree / MEGABYTE
-
-
-def _largest(played: Played) -> float:
-    return played.largest / MEGABYTE
+    wanted = [Goal("an iteration over the bare loop", ITERATION, "ms", raw("iteration"))]
+    wanted += [Goal(measured.titles[job], bar, "MB/s", raw(job)) for job, bar in SPEEDS.items()]
+    ways: dict[str, Callable[[Played], int]] = {
+        "all processes": lambda played: played.tree,
+        "its largest process": lambda played: played.largest,
+    }
+    for words, of in ways.items():
+        line, others = highest(of, Job.LINE), highest(of, Job.EVENTS, Job.RESULTS)
+        wanted.append(Goal(f"peak memory on one line, {words}", LINE_MEMORY, "MB", line))
+        wanted.append(Goal(f"peak memory on the other streams, {words}", MEMORY, "MB", others))
+    wanted += [Goal(row.name, row.bar, row.compared_unit, row.compared) for row in starts if row.bar]
+    return wanted

@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from bench.peers.contenders import CONTENDERS, RALPH
-from bench.peers.figures import Cell, Figure, Line
+from bench.peers.figures import Cell, Figure, Goal, Line
 from bench.peers.habits import Habits
-from bench.row import Row
 from bench.table import amount, as_markdown, bar_words
 
 HEAD = """# ralph beside its peers
 
 <!-- Made by `make bench-peers`; change bench/peers/ instead. -->
 
-One run on {date}: the same agent, a small C program installed as `claude`, in the same project for all, harness after
-harness and round after round, medians. Every harness is set to do nothing but loop: no guardrail, no commits, no pause where it
-has a setting for that (bench/peers/contenders.py). One round measured memory; timed rounds after it: {rounds}. {system}.
+One run on {date}, with one agent for all: a small C program, installed as `claude`, that adds a line to a file of the project
+and prints. Harness after harness, round after round; figures are medians. Every harness is set to do nothing but loop: no
+guardrail, no commits, no pause where it has a setting for that (bench/peers/contenders.py). The first round measured memory;
+timed rounds after it: {rounds}. {system}.
 
 Figures depend on the machine, and so do ratios, if less. Make your own with `make bench-peers` (it needs Linux, npm, Python
 3.12, a C compiler and ten minutes); `.venv/bin/python -m bench.peers --small` tries it out in two. What the same harnesses
@@ -45,7 +45,7 @@ def render(
     *,
     found: Sequence[Line],
     habits: Mapping[str, Habits],
-    goals: Sequence[Row],
+    goals: Sequence[Goal],
     names: Sequence[str],
     absent: Mapping[str, str],
     failures: Sequence[str],
@@ -125,15 +125,15 @@ def _versions(names: Sequence[str], absent: Mapping[str, str]) -> tuple[list[lis
     return rows, ["", "version", "from"]
 
 
-def _goals(goals: Sequence[Row]) -> tuple[list[list[str]], list[str]]:
+def _goals(goals: Sequence[Goal]) -> tuple[list[list[str]], list[str]]:
     rows = [
         [
-            row.name,
-            bar_words(row.bar, row.compared_unit),
-            amount(row.compared, row.compared_unit),
-            "met" if row.ok else "missed",
+            goal.name,
+            bar_words(goal.bar, goal.unit),
+            "could not be measured" if goal.value is None else amount(goal.value, goal.unit),
+            "met" if goal.is_met else "missed",
         ]
-        for row in goals
+        for goal in goals
     ]
     return rows, [RALPH, "goal", "measured", ""]
 

@@ -27,6 +27,7 @@ ACT = Act(
     judgement=Judgement.COUNTS,
     check="true",
 )
+RAISED = re.compile(r"[\w.]*(Error|Exception): ")
 CRASHED = 128
 """Exit statuses from here on are signals."""
 
@@ -193,8 +194,10 @@ def problem(played: Played, iterations: int, size: int | None) -> str:
 
 
 def complaint(output: str) -> str:
-    """The last line that speaks of an error, else the last line."""
+    """The last line that begins with an exception's name, else that speaks of an error, else the last one."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower() and " " in line]
-    last = (errors or lines or ["without a word"])[-1]
-    return re.sub(r"(/[^\s/]+)+/", "", last).replace("|", "\\|")[:160]  # no path of this machine
+    raised = [line for line in lines if RAISED.match(line)]
+    errors = [line for line in lines if "error" in line.lower()]
+    last = (raised or errors or lines or ["without a word"])[-1]
+    # Without the module of the exception, and without any path of this machine.
+    return re.sub(r"^(\w+\.)+|(/[^\s/]+)+/", "", last).replace("|", "\\|").rstrip(".")[:160]

@@ -143,20 +143,23 @@ def test_without_a_baseline_there_is_no_comparison() -> None:
         lines(measured(runs={(LOADS, Job.LINE): []}))
 
 
-def test_goals_are_met_or_missed_and_a_peer_has_none() -> None:
+def test_goals_are_met_or_missed_and_one_that_could_not_be_measured_is_missed() -> None:
     whole = measured()
     starts = [
         as_ratio("ralph --version", 15.0, "ms", 10.0, Bar(1.6)),
         as_ratio("its watcher", 9.0, "ms", 10.0),
     ]
-    rows = {row.name: row for row in goals(whole, lines(whole), starts)}
-    assert not rows["an iteration over the bare loop"].ok
-    assert not rows["events"].ok
-    assert rows["peak memory on one line, all processes"].ok
-    assert not rows["peak memory on the other streams, all processes"].ok
-    assert rows["peak memory on the other streams, its largest process"].ok
-    assert rows["ralph --version"].ok
+    rows = {goal.name: goal for goal in goals(whole, lines(whole), starts)}
+    assert not rows["an iteration over the bare loop"].is_met
+    assert not rows["events"].is_met
+    assert rows["peak memory on one line, all processes"].is_met
+    assert not rows["peak memory on the other streams, all processes"].is_met
+    assert rows["peak memory on the other streams, its largest process"].is_met
+    assert rows["ralph --version"].is_met
     assert "its watcher" not in rows
+    stuck = measured(runs={(RALPH, Job.MANY): []})
+    unknown = {goal.name: goal for goal in goals(stuck, lines(stuck), [])}["an iteration over the bare loop"]
+    assert (unknown.value, unknown.is_met) == (None, False)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +169,7 @@ def test_goals_are_met_or_missed_and_a_peer_has_none() -> None:
         (played(code=None), "not done after 60 s"),
         (played(code=-9), "crashed: exit -9"),
         (played(sessions=0, output="/tmp/x/ralph: not found\n"), "never started the agent: ralph: not found"),
-        (played(printed=(), output="ValueError: too long\nbye\n"), "crashed: ValueError: too long"),
+        (played(printed=(), output="a.ValueError: too long\nErrors: 0\n"), "crashed: ValueError: too long"),
         (played(sessions=3), "started the agent 3 times instead of 1"),
     ],
 )
