@@ -46,7 +46,7 @@ def _piece(raw: memoryview, place: int, end: int) -> tuple[str, int]:
     cut = min(place + _PIECE, end)
     for later in range(_LONGEST_ESCAPE):
         with contextlib.suppress(*UNREADABLE):
-            return _decode_text(b'"%b"' % bytes(raw[place : cut + later])), cut + later
+            return _decode_text(b"".join((b'"', raw[place : cut + later], b'"'))), cut + later
         if cut + later == end:
             break
     raise msgspec.DecodeError
