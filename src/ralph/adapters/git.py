@@ -35,12 +35,16 @@ LOCK_SECONDS = 3.0
 
 def behind_gate(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """Variables with which a git in ``root`` starts others for its own repository only."""
+    own = environ.get("GIT_DIR") or _git_dir_of(root)
+    return {"GIT_EXEC_PATH": str(GATE), "OWN_GIT_DIR": own}
+
+
+def _git_dir_of(root: Path) -> str:
     try:
         found = git_folders(root)
     except ConfigError:  # git will say so
         found = None
-    own = environ.get("GIT_DIR") or ("" if found is None else str(found.own))
-    return {"GIT_EXEC_PATH": str(GATE), "OWN_GIT_DIR": own}
+    return "" if found is None else str(found.own)
 
 
 def not_above(root: Path) -> dict[str, str]:
@@ -79,6 +83,31 @@ class Ran:
     def why(self) -> str:
         """What went wrong, if it did."""
         return self.err or self.text or f"exit code {self.code}"
+
+
+class _SlowWatch:
+    """A git that takes long may be waiting at a pipe where it expects a file. Most take no time at all, so there is no
+    task before that."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._releasing: asyncio.Task[None] | None = None
+        self._later = asyncio.get_running_loop().call_later(SLOW[0], self._begin)
+
+    def _begin(self) -> None:
+        self._releasing = asyncio.create_task(self._release())
+
+    async def _release(self) -> None:
+        from ralph.adapters.git_pipes import release_pipes
+
+        for seconds in (*SLOW[1:], 0.0):
+            await asyncio.to_thread(release_pipes, self._root)
+            await asyncio.sleep(seconds)
+
+    def cancel(self) -> None:
+        self._later.cancel()
+        if self._releasing is not None:
+            self._releasing.cancel()
 
 
 class Git:
@@ -137,7 +166,7 @@ class Git:
 
         variables = {**self._environment, **(environment or {})}
         variables |= REMOTE if is_remote else behind_gate(self.root, variables)
-        watch = asyncio.create_task(self._watch())
+        watch = _SlowWatch(self.root)
         try:
             exit_ = await self._runner.run(
                 Command(
@@ -158,14 +187,6 @@ class Git:
             return Ran(None, bytes(output[:most]), f"it printed more than {most:,} bytes", is_cut=True)
         code = exit_.code if exit_.ending is Ending.EXITED else None
         return Ran(code, bytes(output), exit_.error or err.text().strip())
-
-    async def _watch(self) -> None:
-        """A git that takes long may be waiting at a pipe where it expects a file."""
-        for seconds in SLOW:
-            await asyncio.sleep(seconds)
-            from ralph.adapters.git_pipes import release_pipes
-
-            await asyncio.to_thread(release_pipes, self.root)
 
     async def must(
         self,

@@ -16,10 +16,24 @@ EXAMPLES = "a path of Markdown, github:OWNER/REPO or linear:TEAM"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``prefix``: what its names begin with, before a colon. ``open`` asks nothing yet."""
+    """``prefix``: what its names begin with, before a colon. ``require`` raises UsageError if the rest of a name names
+    nothing; neither it nor ``open`` asks anyone."""
 
     prefix: str
+    require: Callable[[str], object]
     open: Callable[[str, Surroundings, bool], Source]
+
+
+def _require_github(place: str) -> object:
+    from ralph.adapters.sources.github import place_of
+
+    return place_of(place)
+
+
+def _require_linear(place: str) -> object:
+    from ralph.adapters.sources.linear import place_of
+
+    return place_of(place)
 
 
 def _open_github(place: str, around: Surroundings, is_named: bool) -> Source:
@@ -34,7 +48,10 @@ def _open_linear(place: str, around: Surroundings, is_named: bool) -> Source:
     return open_linear(place, around)
 
 
-TRACKERS = (Kind("github", _open_github), Kind("linear", _open_linear))
+TRACKERS = (
+    Kind("github", _require_github, _open_github),
+    Kind("linear", _require_linear, _open_linear),
+)
 """All of them are shared. Whatever has none of their prefixes is a path."""
 
 
@@ -45,9 +62,10 @@ def is_tracker(name: str) -> bool:
 
 def require_source(name: str, root: Path) -> None:
     """Raises UsageError if there can be no such source, without asking anyone."""
-    if is_tracker(name):
+    prefix, colon, place = name.partition(":")
+    if (kind := _tracker_of(name)) is not None:
+        kind.require(place)
         return
-    prefix, colon, _ = name.partition(":")
     if not _is_there(root / name):
         known = ", ".join(f"{kind.prefix}:" for kind in TRACKERS)
         is_prefix = bool(colon) and prefix.isalnum()

@@ -47,15 +47,21 @@ def open_github(place: str, around: Surroundings, *, is_named: bool = True) -> G
 
     Raises UsageError if it names no repository, and ServiceRefused if there is no way to log in.
     """
+    typed, owner, name = place_of(place)
+    host = typed or usual_host(around.environ)
+    transport = reach_github(host, around, is_named=bool(typed) and is_named)
+    return GitHubIssues(transport, Home(host, owner, name), now=around.now)
+
+
+def place_of(place: str) -> tuple[str, str, str]:
+    """Host, which may be empty, owner and name. Raises UsageError if it names no repository."""
     *hosts, owner, name = ["", *place.strip().strip("/").split("/")]
     typed = "/".join(filter(None, hosts)).lower()
     is_place = _PART.fullmatch(owner) and _PART.fullmatch(name) and (not typed or _HOST.fullmatch(typed))
     if not is_place:
         message = f"github:{clean_line(place)[:200]} names no repository"
         raise UsageError(message, hint="write github:OWNER/REPO, or github:HOST/OWNER/REPO")
-    host = typed or usual_host(around.environ)
-    transport = reach_github(host, around, is_named=bool(typed) and is_named)
-    return GitHubIssues(transport, Home(host, owner, name), now=around.now)
+    return typed, owner, name
 
 
 class GitHubIssues:

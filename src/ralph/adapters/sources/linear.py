@@ -85,12 +85,18 @@ def open_linear(place: str, around: Surroundings) -> LinearIssues:
 
     Raises UsageError if it can be neither, and ServiceRefused if there is no key.
     """
-    found = _read_place(place.strip())
-    if found is None:
-        message = f"linear:{clean_line(place)[:200]} names no team and no project"
-        raise UsageError(message, hint="write linear:TEAM, as in ENG-7, or linear:project/SLUG")
+    found = place_of(place)
     transport, path = reach_linear(around)
     return LinearIssues(transport, found, path=path, now=around.now)
+
+
+def place_of(typed: str) -> Place:
+    """Raises UsageError if it names neither a team nor a project."""
+    found = _read_place(typed.strip())
+    if found is None:
+        message = f"linear:{clean_line(typed)[:200]} names no team and no project"
+        raise UsageError(message, hint="write linear:TEAM, as in ENG-7, or linear:project/SLUG")
+    return found
 
 
 def _read_place(place: str) -> Place | None:

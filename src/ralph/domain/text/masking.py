@@ -15,11 +15,11 @@ from ralph.domain.text.secret_logins import mask_logins
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
 from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
-from ralph.domain.text.secret_sieve import may_hold_secret
 from ralph.patterns import pattern
 from ralph.values import fields, replace
 
 T = TypeVar("T")
+_TEXTLESS = frozenset({int, float, bool, type(None)})
 
 
 # --- texts and values ---
@@ -63,8 +63,11 @@ def _mask_list(items: list[object], name: str) -> list[object]:
 def mask_all(value: T, mask: Callable[[str], str]) -> T:
     """The same event or state with ``mask`` applied to every text in it."""
     masked: Any = value
+    kind = type(masked)
+    if kind in _TEXTLESS:  # most of what there is
+        return value
     match masked:  # whatever else it is holds no text
-        case str() if type(masked) is str:  # a word of ours is no secret, and stays what it is
+        case str() if kind is str:  # a word of ours is no secret, and stays what it is
             masked = mask(masked)
         case tuple() | list():
             items = [mask_all(item, mask) for item in masked]
@@ -74,11 +77,14 @@ def mask_all(value: T, mask: Callable[[str], str]) -> T:
             items_of = {key: mask_all(item, mask) for key, item in masked.items()}
             if any(items_of[key] is not item for key, item in masked.items()):
                 masked = items_of
-        case int() | float() | None:
+        case int() | float():
             pass
         case _ if names := _fields_of(masked.__class__):
-            found = ((name, getattr(masked, name)) for name in names)
-            changed = {name: new for name, old in found if (new := mask_all(old, mask)) is not old}
+            changed = {}
+            for name in names:
+                old = getattr(masked, name)
+                if type(old) not in _TEXTLESS and (new := mask_all(old, mask)) is not old:
+                    changed[name] = new
             masked = replace(masked, **changed) if changed else masked
         case _:
             pass
@@ -108,6 +114,8 @@ _ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
 
 def mask_block(block: bytes) -> bytes:
     """Line by line: only a private key has several."""
+    from ralph.domain.text.secret_sieve import may_hold_secret
+
     if not may_hold_secret(block):
         return block
     if b"PRIVATE KEY" in block:
