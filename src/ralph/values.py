@@ -7,11 +7,14 @@ rest on demand. To type checkers, to ``dataclasses.fields`` and its like, and to
 
 from __future__ import annotations
 
+from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
 _MISSING: Any = object()
+_WITHOUT_BASES = 2
+"""Classes in the ``__mro__`` of one that is derived from ``object`` alone."""
 _WORTH_COMPILING = 8
 """Instances after which the ``__init__`` of a class is compiled. Most classes have fewer, and compiling takes longer."""
 
@@ -51,17 +54,42 @@ class _Field:
 
 
 class _Shape:
-    """The fields of a class, in order, and what has been made of them so far."""
+    """The fields of a class, in order, and what has been made of them so far.
 
-    __slots__ = ("_compared", "_hashed", "by_place", "fields", "is_frozen", "owner")
+    ``given``: by name, what stands behind each field that the class itself declares.
+    """
 
-    def __init__(self, owner: type, fields: dict[str, _Field], by_place: tuple[str, ...], *, is_frozen: bool):
+    __slots__ = ("_compared", "_fields", "_given", "_hashed", "_is_keyword", "by_place", "is_frozen", "owner")
+
+    def __init__(self, owner: type, given: dict[str, Any], *, is_keyword: bool, is_frozen: bool) -> None:
         self.owner = owner
-        self.fields = fields
-        self.by_place = by_place
+        self._given = given
+        self._is_keyword = is_keyword
         self.is_frozen = is_frozen
+        self._fields: dict[str, _Field] | None = None
         self._compared: Any = None
         self._hashed: Any = None
+        self.by_place = self._names_by_place()
+
+    def _names_by_place(self) -> tuple[str, ...]:
+        """Without making a field of what has none: most classes are never asked for theirs."""
+        is_plain = not self._is_keyword and len(self.owner.__mro__) == _WITHOUT_BASES
+        if is_plain and not any(type(each) is _Field for each in self._given.values()):
+            return tuple(self._given)
+        return tuple([name for name, each in self.fields.items() if each.init and not each.kw_only])
+
+    @property
+    def fields(self) -> dict[str, _Field]:
+        if self._fields is None:
+            self._fields = {}
+            for base in reversed(self.owner.__mro__[1:]):
+                if shape := base.__dict__.get("__shape__"):
+                    self._fields.update(shape.fields)
+            for name, given in self._given.items():
+                each = given if type(given) is _Field else _Field(default=given)
+                each.name, each.kw_only = name, each.kw_only or self._is_keyword
+                self._fields[name] = each
+        return self._fields
 
     def compared(self, instance: object) -> Any:
         """What equality goes by."""
@@ -79,6 +107,7 @@ def _getter(names: list[str]) -> Any:
     return attrgetter(*names) if names else lambda _: ()
 
 
+@cache
 def _dataclass(
     *,
     frozen: bool = False,
@@ -87,61 +116,42 @@ def _dataclass(
     eq: bool = True,
     repr: bool = True,  # noqa: A002
 ) -> Any:
+    usual: dict[str, Any] = _FROZEN.copy() if frozen else {}
+    if repr:
+        usual["__repr__"] = _repr
+    if eq:
+        usual["__eq__"] = _eq
+
     def decorate(cls: type) -> type:
-        namespace = dict(cls.__dict__)
+        namespace = usual | cls.__dict__
         namespace.pop("__dict__", None)
         namespace.pop("__weakref__", None)
-        own = _take_fields(namespace, is_keyword=kw_only)
-        fields: dict[str, _Field] = {}
-        inherited: set[str] = set()
-        for base in reversed(cls.__mro__[1:]):
-            if shape := base.__dict__.get("__shape__"):
-                fields.update(shape.fields)
-            inherited.update(base.__dict__.get("__slots__", ()))
-        fields.update(own)
-        by_place = tuple([name for name, each in fields.items() if each.init and not each.kw_only])
-        defaults: dict[str, Any] = {"__match_args__": by_place}
-        if repr:
-            defaults["__repr__"] = _repr
-        if eq:
-            defaults["__eq__"] = _eq
-            if namespace.get("__hash__") is None:
-                namespace["__hash__"] = _hash if frozen else None
-        if frozen:
-            defaults |= _FROZEN
+        given = _take_given(namespace)
+        if eq and namespace.get("__hash__") is None:
+            namespace["__hash__"] = _hash if frozen else None
         if slots:
-            namespace["__slots__"] = tuple([name for name in own if name not in inherited])
-        made = type(cls)(
-            cls.__name__,
-            cls.__bases__,
-            {
-                **defaults,
-                **namespace,
-                "__qualname__": cls.__qualname__,
-                "__dataclass_fields__": _STANDARD_FIELDS,
-                "__dataclass_params__": _STANDARD_PARAMETERS,
-            },
-        )
-        shape = _Shape(made, fields, by_place, is_frozen=frozen)
-        made.__shape__ = shape  # type: ignore[attr-defined]
+            inherited = [name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())]
+            namespace["__slots__"] = tuple([name for name in given if name not in inherited])
+        namespace["__qualname__"] = cls.__qualname__
+        namespace["__dataclass_fields__"] = _STANDARD_FIELDS
+        namespace["__dataclass_params__"] = _STANDARD_PARAMETERS
+        made: Any = type(cls)(cls.__name__, cls.__bases__, namespace)
+        made.__shape__ = shape = _Shape(made, given, is_keyword=kw_only, is_frozen=frozen)
+        made.__match_args__ = shape.by_place  # type: ignore[misc]
         if "__init__" not in namespace:
-            made.__init__ = _first_inits(shape)  # type: ignore[misc]
-        return made
+            made.__init__ = _first_inits(shape)
+        return made  # type: ignore[no-any-return]
 
     return decorate
 
 
-def _take_fields(namespace: dict[str, Any], *, is_keyword: bool) -> dict[str, _Field]:
-    """The fields that the class itself declares; their defaults leave its namespace, where slots will be."""
-    found: dict[str, _Field] = {}
-    for name, kind in namespace.get("__annotations__", {}).items():
-        if kind.startswith("ClassVar"):  # all our annotations are strings
-            continue
-        given = namespace.pop(name, _MISSING)
-        each = given if isinstance(given, _Field) else _Field(default=given)
-        each.name, each.kw_only = name, each.kw_only or is_keyword
-        found[name] = each
-    return found
+def _take_given(namespace: dict[str, Any]) -> dict[str, Any]:
+    """What stands behind the fields that the class itself declares; it leaves the namespace, where slots will be."""
+    return {
+        name: namespace.pop(name, _MISSING)
+        for name, kind in namespace.get("__annotations__", {}).items()
+        if not kind.startswith("ClassVar")  # all our annotations are strings
+    }
 
 
 def _first_inits(shape: _Shape) -> Any:

@@ -13,7 +13,7 @@ import pytest
 from ralph.config.loading import load
 from ralph.domain.loop.decision import Outcome
 from ralph.interfaces.cli.exit_codes import ExitCode, exit_code_of
-from ralph.interfaces.cli.main import COMMANDS
+from ralph.interfaces.cli.front_page import COMMANDS
 
 from .conftest import DONE, Project
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from ralph.interfaces.cli.main import COMMANDS, _command_line
+from ralph.interfaces.cli.command_table import command_line
+from ralph.interfaces.cli.front_page import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -36,7 +37,7 @@ def words_of(line: str) -> list[str]:
 
 def unknown_in(words: list[str]) -> str | None:
     """What of it ralph does not know. Values are not looked at: they stand for the reader's own."""
-    command: click.Command = _command_line()
+    command: click.Command = command_line()
     context = click.Context(command, info_name="ralph")
     for word in words:
         if word == "--":

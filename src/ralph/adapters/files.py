@@ -70,7 +70,7 @@ def write_in(folder: int, name: str, content: str | bytes, *, mode: int | None =
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def _permissions_of(folder: int, name: str) -> int | None:
@@ -132,7 +132,7 @@ def expand_home(path: str, environ: Mapping[str, str] = os.environ) -> str:
         return path
 
 
-def _sync_folder(folder: int) -> None:
+def sync_folder(folder: int) -> None:
     """Make the new name durable, where a directory can be opened."""
     from contextlib import suppress
 

@@ -35,12 +35,16 @@ LOCK_SECONDS = 3.0
 
 def behind_gate(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """Variables with which a git in ``root`` starts others for its own repository only."""
+    own = environ.get("GIT_DIR") or _git_dir_of(root)
+    return {"GIT_EXEC_PATH": str(GATE), "OWN_GIT_DIR": own}
+
+
+def _git_dir_of(root: Path) -> str:
     try:
         found = git_folders(root)
     except ConfigError:  # git will say so
         found = None
-    own = environ.get("GIT_DIR") or ("" if found is None else str(found.own))
-    return {"GIT_EXEC_PATH": str(GATE), "OWN_GIT_DIR": own}
+    return "" if found is None else str(found.own)
 
 
 def not_above(root: Path) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ralph.config.kinds import Reading
 from ralph.config.schema import SETTINGS, Settings
@@ -14,6 +14,7 @@ from ralph.config.sources import (
     NOTHING,
     PROJECT_FILES,
     SETTINGS_FILE,
+    WORKFLOW_FILE,
     Flag,
     Kept,
     Layer,
@@ -26,13 +27,11 @@ from ralph.config.sources import (
     user_file,
     user_label,
 )  # fmt: skip
-from ralph.config.workflow_file import first_stage, read_workflow
-from ralph.domain.tasks.workflow_template import WORKFLOW_FILE
 from ralph.domain.text.masking import mask_values
 from ralph.domain.text.reader import KeyPath, Problem, spell
 from ralph.domain.text.secret_names import MASK
 from ralph.errors import ConfigError
-from ralph.values import dataclass, field
+from ralph.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -64,7 +63,8 @@ class Loaded:
         return self.merged.origin(tuple(key.split(".")) if isinstance(key, str) else key)
 
 
-class Inspection(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Inspection:
     """Everything about a project's settings, without stopping at the first problem."""
 
     root: Path
@@ -75,7 +75,8 @@ class Inspection(NamedTuple):
     settings: Settings | None  # None if there are problems
 
 
-class Sources(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sources:
     """Files and environment, read once: some flags add to lists in them. ``root`` holds ``.ralph/``."""
 
     root: Path
@@ -96,8 +97,7 @@ class Sources(NamedTuple):
         found = [read_file(root, name, problems, warnings, kept=kept) for name in (SETTINGS_FILE, LOCAL_FILE)]
         above = [layer for layer in found if layer is not None]
         given = read_environment(environ, warnings)
-        first = first_stage(stack((*own, *above, *given)))
-        workflow = read_workflow(root, problems, warnings, first_role=first, kept=kept)
+        workflow = _read_workflow(root, problems, warnings, others=(*own, *above, *given), kept=kept)
         project = above if workflow is None else [workflow, *above]
         layers = (*own, *project, *given)
         files = tuple(layer.origin.label for layer in (*own, *project))
@@ -115,12 +115,12 @@ class Sources(NamedTuple):
     def without(self, places: Sequence[KeyPath]) -> Sources:
         """The same, but without these values in the files of the project."""
         layers = tuple(
-            layer._replace(values=_left_out(layer.values, places))
+            replace(layer, values=_left_out(layer.values, places))
             if layer.origin.label in PROJECT_FILES
             else layer
             for layer in self.layers
         )
-        return self._replace(layers=layers, merged=stack(layers))
+        return replace(self, layers=layers, merged=stack(layers))
 
     def of_machine(self, flags: Sequence[Flag] = ()) -> Settings:
         """As they would be without the project. Wrong values are the defaults; whoever loads the whole is told of them."""
@@ -175,6 +175,22 @@ def _left_out(values: Mapping[str, object], places: Sequence[KeyPath]) -> dict[s
         if not any(not rest or isinstance(rest[0], int) for rest in here):
             left[key] = _left_out(value, here) if isinstance(value, Mapping) and here else value
     return left
+
+
+def _read_workflow(
+    root: Path,
+    problems: list[Problem],
+    warnings: list[Problem],
+    *,
+    others: Sequence[Layer],
+    kept: Kept | None,
+) -> Layer | None:
+    """Symphony's file, which few projects have."""
+    if WORKFLOW_FILE not in kept if kept is not None else not os.path.lexists(root / WORKFLOW_FILE):
+        return None
+    from ralph.config.workflow_file import first_stage, read_workflow
+
+    return read_workflow(root, problems, warnings, first_role=first_stage(stack(others)), kept=kept)
 
 
 def _read_own(

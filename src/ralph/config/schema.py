@@ -52,7 +52,7 @@ from ralph.domain.loop.feedback import Placement
 from ralph.domain.proof.strength import Proof
 from ralph.domain.proof.tests_policy import TestsPolicy
 from ralph.domain.text.excerpt import Keep
-from ralph.guard.judgement import PACKS
+from ralph.guard.packs import PACKS
 from ralph.values import dataclass
 
 
@@ -293,6 +293,14 @@ class LimitsSettings:
         untrusted=LOWER_BUT_ZERO,
         means="sets the limit of iterations without progress to",
         says={0: "never ends a run for lack of progress"},
+    )
+    keep_iterations: int | None = setting(
+        COUNT,
+        None,
+        "Judged iterations of a run, the newest, whose prompts, streams and logs are kept; null: all. The record tells of every"
+        " iteration all the same.",
+        means="removes the files of iterations except the newest",
+        says={None: "keeps the files of all iterations"},
     )
 
 

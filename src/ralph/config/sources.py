@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ralph.config.kinds import Kind, Named, Nullable, Table, Variables, camel
 from ralph.config.project_search import own_settings
 from ralph.config.schema import SETTINGS
-from ralph.domain.tasks.workflow_template import WORKFLOW_FILE
 from ralph.domain.text.reader import KeyPath, Problem, nearest
 from ralph.domain.text.strict_json import BadJson, parse_json
 from ralph.values import dataclass
 
 LARGEST_BYTES = 10_000_000
+WORKFLOW_FILE = "WORKFLOW.md"
 SETTINGS_FILE = ".ralph/settings.json"
 LOCAL_FILE = ".ralph/settings.local.json"
 PROJECT_FILES = (WORKFLOW_FILE, SETTINGS_FILE, LOCAL_FILE)
@@ -57,7 +57,8 @@ class Origin:
 DEFAULT = Origin("default")
 
 
-class Layer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Layer:
     """Settings of one origin, as JSON values. ``content``: of the file that says so."""
 
     origin: Origin

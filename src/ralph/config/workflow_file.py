@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ralph.config.plain_yaml import BadYaml, read_plain_yaml
-from ralph.config.sources import Kept, Layer, Merged, Origin
-from ralph.domain.tasks.workflow_template import WORKFLOW_FILE, split_workflow, translate_body
+from ralph.config.sources import WORKFLOW_FILE, Kept, Layer, Merged, Origin
+from ralph.domain.tasks.workflow_template import split_workflow, translate_body
 from ralph.domain.text.reader import KeyPath, Problem, spell
 from ralph.values import dataclass, field
 

@@ -83,7 +83,12 @@ class Recorder:
 
 def _says_what_was_spent(event: LoopEvent) -> bool:
     """Such an event is on record at once: money that was spent must be counted also if ralph is killed now."""
-    return isinstance(event, AgentActed) and any(
-        isinstance(each, TurnEnded) and (each.cost_usd is not None or each.usage != NOTHING)
-        for each in event.events
+    return (
+        isinstance(event, AgentActed)
+        and TurnEnded
+        in map(type, event.events)  # quick: a batch has thousands of events, and hardly ever one
+        and any(
+            isinstance(each, TurnEnded) and (each.cost_usd is not None or each.usage != NOTHING)
+            for each in event.events
+        )
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from ralph.guard.packs import PACKS
+
 
 class GuardDecision(StrEnum):
     BLOCK = "block"
@@ -34,10 +36,6 @@ ALLOWED = Judgement(GuardDecision.ALLOW)
 
 def blocked(danger: Danger) -> Judgement:
     return Judgement(GuardDecision.BLOCK, f"{danger.what}. Instead: {danger.instead}.", danger.family)
-
-
-PACKS = ("backup", "cloud", "containers", "databases", "publish", "remote", "services", "strict")
-"""Families that the user may make stricter (``guard.packs``; ``all``: every one) or switch off (``guard.allow``)."""
 
 
 class GuardRules(NamedTuple):

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from ralph.adapters.clock import SystemClock
-from ralph.adapters.storage.state_files import Decode, StateFile, StateLocation, global_folder, local_folder
+from ralph.adapters.storage.places import local_folder
+from ralph.adapters.storage.state_files import Decode, StateFile, StateLocation, global_folder
 from ralph.config.root import find_root
 
 T = TypeVar("T")

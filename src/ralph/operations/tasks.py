@@ -45,7 +45,7 @@ def known_names(folder: Path) -> tuple[Known, CompletionDefaults]:
     from ralph.adapters.checks.custom_method import is_custom_method
     from ralph.config.loading import load
     from ralph.domain.tasks.entry import Known
-    from ralph.wiring.roles import completion_defaults
+    from ralph.wiring.pipelines import completion_defaults
 
     defaults = completion_defaults(load(folder.parent, environ=os.environ).settings)
     return Known(tuple(defaults.roles), is_custom_method), defaults

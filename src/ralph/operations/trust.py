@@ -117,7 +117,7 @@ def delivery_asks(root: Root, loaded: Loaded, *, delivers: bool = False) -> tupl
     """Where the repository makes a run push that delivers, and what that runs. ``delivers``: whatever the settings say."""
     from ralph.domain.delivery.kind import DeliveryKind
     from ralph.values import replace
-    from ralph.wiring.delivery import delivery_demands
+    from ralph.wiring.requirements import delivery_demands
 
     settings = replace(loaded.settings, delivery=DeliveryKind.PR) if delivers else loaded.settings
     return delivery_demands(settings, root.workspace)

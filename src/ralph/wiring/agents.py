@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
@@ -18,6 +17,7 @@ from ralph.adapters.agents.registry import (
 )
 from ralph.adapters.files import is_true
 from ralph.adapters.own_programs import OwnPrograms
+from ralph.adapters.search_path import find_program
 from ralph.agent_names import ACP, PLAIN, USUAL_AGENT, known_agents, named_agents
 from ralph.config.schema import Settings
 from ralph.domain.agent.definition import TEXT, AgentDefinition, PromptWay, speaker_of
@@ -167,7 +167,7 @@ def _version_of(settings: Settings, name: str, program: str, workspace: Path, pa
     kind = _kind_of_chosen(settings, name, program)
     if kind == PLAIN:
         return ""
-    found = shutil.which(workspace / program if os.sep in program else program, path=path)
+    found = find_program(str(workspace / program) if os.sep in program else program, path)
     if found is None:
         return ""
     from ralph.adapters.agents.installed_version import installed_version
@@ -206,7 +206,7 @@ def installed_agents(
 
 def _is_there(program: str, workspace: Path, path: str) -> bool:
     if os.sep not in program:
-        return shutil.which(program, path=path) is not None
+        return find_program(program, path) is not None
     file = workspace / program
     return is_true(file.is_file) and os.access(file, os.X_OK)
 

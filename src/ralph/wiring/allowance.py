@@ -14,8 +14,8 @@ from ralph.domain.sandbox.kind import SandboxKind
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import UsageError
 from ralph.values import replace
-from ralph.wiring.delivery import is_delivered
 from ralph.wiring.launch import Launch
+from ralph.wiring.requirements import is_delivered
 
 OUTSIDE = ("sandbox_checks", "notify")
 """Settings besides those of the sandbox by which something runs outside it."""

@@ -17,6 +17,7 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.elapsed import Elapsed
+from ralph.adapters.storage.old_files import OldFiles
 from ralph.domain.loop.events import Warned
 from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
@@ -39,7 +40,6 @@ from ralph.wiring.kit import Kit, end_unbegun
 from ralph.wiring.launch import Driven, Launch
 from ralph.wiring.quota import quota_of
 from ralph.wiring.record import Record, new_run_id, open_record
-from ralph.wiring.runs.children import spare_children
 
 if TYPE_CHECKING:
     from ralph.adapters.notify.notifiers import Notifying
@@ -101,10 +101,19 @@ async def open_run(
             telemetry = _telemetry(launch, record, environ, redactor, complain)
             if telemetry is not None:
                 stack.push_async_callback(telemetry.finish, control)
+            old_files = OldFiles(
+                record.folder, launch.state_folder, keep=launch.settings.limits.keep_iterations
+            )
+            stack.callback(old_files.finish)
             publish = Recorder(
                 record.journal,
                 clock,
-                [meter, *listeners, *(each for each in (notifying, telemetry) if each is not None)],
+                [
+                    meter,
+                    old_files,
+                    *listeners,
+                    *(each for each in (notifying, telemetry) if each is not None),
+                ],
                 complain=complain,
                 redact=redactor.redact,
             )
@@ -119,7 +128,7 @@ async def open_run(
                         environment=environ,
                         agent_environment=environment,
                         redactor=redactor,
-                        exempt=spare_children(record.children, control) if launch.spares_children else None,
+                        exempt=_spared(launch, record, control),
                         control=control,
                         report=lambda message: publish(Warned(message)),
                         around=_unchanged if telemetry is None else telemetry.around,
@@ -152,6 +161,15 @@ async def open_run(
                 listeners_for=listeners_for,
                 finished=finished,
             )
+
+
+def _spared(launch: Launch, record: Record, control: Control) -> Callable[[int], bool] | None:
+    """Whatever outlives a session of this run."""
+    if not launch.spares_children:
+        return None
+    from ralph.wiring.runs.children import spare_children
+
+    return spare_children(record.children, control)
 
 
 def _discreetly(complain: Callable[[str], None], redactor: Redactor) -> Callable[[str], None]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ralph.domain.delivery.kind import DeliveryKind
 from ralph.errors import ServiceAway, ServiceRefused, UsageError
 from ralph.values import dataclass, replace
 
@@ -24,27 +22,12 @@ if TYPE_CHECKING:
     from ralph.domain.delivery.texts import Purpose
     from ralph.domain.loop.assignment import Assignment
     from ralph.domain.tasks.task import Task
-    from ralph.domain.trust.demand import Demand
     from ralph.engine.delivery.delivery import Delivery
     from ralph.engine.delivery.order import Order
     from ralph.engine.delivery.ports import Forge, Proven, Repository
     from ralph.engine.ports import Check, ProcessRunner
     from ralph.wiring.kit import Kit
     from ralph.wiring.launch import Composed
-
-
-def is_delivered(settings: Settings) -> bool:
-    return settings.delivery == DeliveryKind.PR
-
-
-def delivery_demands(settings: Settings, workspace: Path) -> tuple[Demand, ...]:
-    """Where the repository makes ralph push to, and what it makes the user's git run when it fetches and pushes."""
-    if not is_delivered(settings):
-        return ()
-    from ralph.adapters.git_programs import git_programs, push_addresses
-
-    remote = settings.pull_request.remote
-    return (*push_addresses(workspace, remote), *git_programs(workspace, with_hooks=False))
 
 
 def memory_of(kit: Kit, branch: str) -> Deliveries:

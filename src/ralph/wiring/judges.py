@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from ralph.config.root import git_top
 from ralph.domain.loop.session_report import Fatal
-from ralph.engine.ports import Agent, AgentRequest
-from ralph.engine.tasks.ports import Judges
 from ralph.errors import AgentUnavailable
 from ralph.wiring.launch import Launch
 from ralph.wiring.roles import anchor_programs, command_lines, judge_of, judges_lines
@@ -18,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ralph.adapters.workspace.program_files import ProgramFiles
+    from ralph.engine.ports import Agent, AgentRequest
+    from ralph.engine.tasks.ports import Judges
     from ralph.wiring.kit import Kit
     from ralph.wiring.record import Record
 

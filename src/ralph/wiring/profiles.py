@@ -1,9 +1,9 @@
-"""The kinds of loop: their values in ``profiles/*.toml``, and the module that prepares a run of each."""
+"""The kinds of loop: their values in ``profiles/*.json``, and the module that prepares a run of each."""
 
 from __future__ import annotations
 
 import importlib
-import tomllib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -35,7 +35,7 @@ FOLDER = Path(__file__).parent.with_name("profiles")
 
 def known_profiles() -> list[str]:
     return sorted(
-        entry.name.removesuffix(".toml") for entry in FOLDER.iterdir() if entry.name.endswith(".toml")
+        entry.name.removesuffix(".json") for entry in FOLDER.iterdir() if entry.name.endswith(".json")
     )
 
 
@@ -44,7 +44,7 @@ def load_profile(name: str) -> Profile:
     if name not in known:
         message = f"unknown profile {name!r}"
         raise UsageError(message, hint=f"known profiles: {', '.join(known)}")
-    data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    data = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return Profile(**{**data, "acceptance": Acceptance(data["acceptance"])})
 
 

@@ -6,6 +6,7 @@ import os
 import posixpath
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,11 +60,12 @@ class OpenProof:
 
 @dataclass(frozen=True, slots=True)
 class ProofLayers:
-    """``checks`` come after those of the run; ``begin`` is called when the run is announced, before its first session."""
+    """``make_checks`` makes those that come after the run's own, once there is something to judge; ``begin`` is called when
+    the run is announced, before its first session."""
 
-    checks: Sequence[Check] = ()
+    make_checks: Callable[[], Sequence[Check]] = tuple
     begin: Callable[[], Awaitable[None]] = nothing_to_begin
-    commit_guard: CommitGuard | None = None  # for whoever commits the work
+    make_guard: Callable[[], CommitGuard] | None = None  # for whoever commits the work
     warnings: Sequence[str] = ()
     advisers: Sequence[Adviser] = ()
     end: Callable[[], Awaitable[None]] = nothing_to_begin
@@ -71,6 +73,10 @@ class ProofLayers:
     rebase: Callable[[], Awaitable[None]] = (
         nothing_to_begin  # what is there now is what later work is compared with
     )
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        return self.make_checks()
 
 
 async def prompt_layers(kit: Kit) -> ProofLayers:
@@ -100,7 +106,7 @@ async def take_own_edits(
 ) -> list[str]:
     """Of a run that is resumed, whose store is open again; ``is_closed``: before it was. Gives what to tell."""
     from ralph.adapters.workspace.own_edits import OwnEdits
-    from ralph.engine.proof.comparison import follow
+    from ralph.engine.proof.following import follow
 
     protection = await follow(protection_of(kit, commands, store.prefix), store)
     told = await OwnEdits(store, protection, is_closed and kit.record.was_left, kit.launch.as_found).take()
@@ -112,7 +118,7 @@ def earlier_base(kit: Kit, store: GitProofStore, commands: Sequence[RequiredComm
     from ralph.adapters.storage.earlier_runs import unaccepted_runs
     from ralph.adapters.workspace.earlier_base import EarlierBase
     from ralph.adapters.workspace.proof_store import GitProofStore
-    from ralph.engine.proof.comparison import follow
+    from ralph.engine.proof.following import follow
 
     record = kit.record
     if not record.holds or kit.launch.parent_id:
@@ -150,25 +156,46 @@ async def proof_layers(
     if not commands:
         return ProofLayers()
     from ralph.adapters.workspace.earlier_base import left_in
-    from ralph.engine.proof.accepted_commit import AcceptedCommit
-    from ralph.engine.proof.commit_guard import CommitGuard
-    from ralph.engine.proof.left_changes import LeftChangesAdviser
+    from ralph.adapters.workspace.own_edits import taken_before
 
     proof = await open_proof(kit, commands, base=base, store=store)
     protection = await followed(proof, protection_of(kit, commands, proof.store.prefix))
-    compared = comparison(kit, proof, protection)
+    taken = taken_before(proof.store)
     run_id, left = left_in(proof.store)
     undo = undo_patch(kit, proof.store)
+
+    @cache
+    def compared() -> ComparisonCheck:
+        return comparison(kit, proof, protection, taken=taken)
+
+    @cache
+    def checks() -> Sequence[Check]:
+        return [compared(), *layers_of(kit, proof, protection)]
+
+    def guard() -> CommitGuard:
+        from ralph.engine.proof.commit_guard import CommitGuard
+
+        return CommitGuard(proof.store, compared())
+
+    def accepting(git: Git) -> Check:
+        from ralph.engine.proof.accepted_commit import AcceptedCommit
+
+        return AcceptedCommit(proof.proving, proof.store, git)
 
     async def rebase() -> None:
         await proof.store.remember_base(await proof.store.snapshot())
 
+    advisers: list[Adviser] = []
+    if left:
+        from ralph.engine.proof.left_changes import LeftChangesAdviser
+
+        advisers.append(LeftChangesAdviser(proof.store, compared(), undo, run_id=run_id, paths=left))
     return ProofLayers(
-        [compared, *layers_of(kit, proof, protection)],
+        checks,
         beginning_of(kit, proof),
-        CommitGuard(proof.store, compared),
-        advisers=[LeftChangesAdviser(proof.store, compared, undo, run_id=run_id, paths=left)] if left else [],
-        accepting=lambda git: AcceptedCommit(proof.proving, proof.store, git),
+        guard,
+        advisers=advisers,
+        accepting=accepting,
         rebase=rebase,
     )
 
@@ -250,7 +277,7 @@ def beginning_of(kit: Kit, proof: OpenProof) -> Callable[[], Awaitable[None]]:
             return nothing_to_begin
 
         async def tell() -> None:
-            from ralph.engine.proof.canary_check import tell_none
+            from ralph.engine.proof.canary_words import tell_none
 
             tell_none(kit.publish, required)
 
@@ -279,8 +306,10 @@ def comparison(
     when: When = When.WITH_CLAIM,
     base: str = "",
     settings_deny: bool = True,
+    taken: str | None = None,
 ) -> ComparisonCheck:
-    """Whether what decides the checks is still what it was."""
+    """Whether what decides the checks is still what it was. ``taken``: what was changed while no session was under way;
+    None: as the store says now."""
     from ralph.adapters.files import read_whole
     from ralph.adapters.workspace.own_edits import taken_before
     from ralph.engine.proof.comparison import ComparisonCheck
@@ -309,7 +338,7 @@ def comparison(
         settings_deny=settings_deny,
         changed_programs=changed_programs,
         required=proof.proving.required,
-        taken=taken_before(proof.store),
+        taken=taken_before(proof.store) if taken is None else taken,
     )
 
 
@@ -361,7 +390,7 @@ def review_of(kit: Kit, proof: OpenProof, protection: Protection, *, base: str =
 
 async def followed(proof: OpenProof, protection: Protection) -> Protection:
     """With the scripts that the commands run in turn."""
-    from ralph.engine.proof.comparison import follow
+    from ralph.engine.proof.following import follow
 
     return await follow(protection, proof.store)
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ralph.adapters.agents.registry import facts_of
-from ralph.adapters.storage.quota_rows import known_quota
 from ralph.config.schema import Settings
 from ralph.domain.agent.definition import TEXT, speaker_of
 from ralph.domain.loop.keep_free import wanted_words
-from ralph.domain.views.quota import quota_line
 from ralph.engine.agents.sparing_agent import Quota
 from ralph.wiring.agents import kind_of
 from ralph.wiring.launch import Launch
@@ -20,14 +18,18 @@ def quota_of(launch: Launch, record: Record) -> Quota:
     """Shared with the run that this one is a part of; else what agents said in earlier runs here."""
     if launch.quota is not None:
         return launch.quota
-    keep_free = launch.settings.limits.keep_free
-    known = known_quota(record.database, record.database_file) if keep_free else ()
-    return Quota(keep_free, known)
+    if not (keep_free := launch.settings.limits.keep_free):
+        return Quota(keep_free)
+    from ralph.adapters.storage.quota_rows import known_quota
+
+    return Quota(keep_free, known_quota(record.database, record.database_file))
 
 
 def head_of(launch: Launch, quota: Quota, now: float) -> Iterator[str]:
     """What is kept free, and what is left of it as far as anybody has said; a part leaves that to the whole."""
     if not launch.parent_id and (wanted := wanted_words(quota.keep_free)):
+        from ralph.domain.views.quota import quota_line
+
         names = [adapter.name for adapter in launch.agents.chain]
         lines = [quota_line(each, now) for each in quota.known(names, now)]
         known = "; ".join(lines) or "how much is left is not known yet"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from ralph.adapters.files import is_true
+from ralph.adapters.search_path import find_program
 from ralph.config.loading import missing_for_run
 from ralph.config.root import git_top
 from ralph.config.schema import GuardrailSettings, Settings
+from ralph.domain.delivery.kind import DeliveryKind
 from ralph.domain.text.masking import mask_text
 from ralph.domain.text.safe_text import unique_slugs
 from ralph.errors import ConfigError, UsageError
@@ -67,7 +68,7 @@ def absent_programs(guardrails: Iterable[Guardrail], workspace: Path) -> Iterato
 
     for guardrail in guardrails:
         name = named_program(guardrail.command)
-        if not name or shutil.which(name) is not None:
+        if not name or find_program(name, os.environ.get("PATH", os.defpath)) is not None:
             continue
         near = next((place for place in PROJECT_PROGRAMS if is_true((workspace / place / name).is_file)), "")
         way = f"it is in {near}: write {near}/{name}" if near else "check how it is spelled, or install it"
@@ -109,7 +110,7 @@ def require_scm(settings: Settings, workspace: Path, environ: Mapping[str, str] 
     program = _words("scm.command", settings.scm.command)[0]
     for task in settings.scm.tasks:
         _words("scm.tasks", task)
-    if shutil.which(program, path=path) is None and not is_true((workspace / program).is_file):
+    if find_program(program, path) is None and not is_true((workspace / program).is_file):
         message = f"scm.command not found: {program}"
         raise ConfigError(message, hint="install it, or remove scm from .ralph/settings.json")
     if PurePath(program).name == "git" and git_top(workspace) is None:
@@ -136,3 +137,17 @@ def _words(key: str, text: str) -> list[str]:
         message = f"{key}: {text!r} is empty"
         raise ConfigError(message, hint="name a command")
     return words
+
+
+def is_delivered(settings: Settings) -> bool:
+    return settings.delivery == DeliveryKind.PR
+
+
+def delivery_demands(settings: Settings, workspace: Path) -> tuple[Demand, ...]:
+    """Where the repository makes ralph push to, and what it makes the user's git run when it fetches and pushes."""
+    if not is_delivered(settings):
+        return ()
+    from ralph.adapters.git_programs import git_programs, push_addresses
+
+    remote = settings.pull_request.remote
+    return (*push_addresses(workspace, remote), *git_programs(workspace, with_hooks=False))

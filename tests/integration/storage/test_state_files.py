@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from ralph.adapters.storage.places import local_folder
 from ralph.adapters.storage.state_files import (
     LoopStateListener,
     StateFile,
     global_folder,
-    local_folder,
     loop_state_file,
 )
 from ralph.domain.loop.decision import Outcome

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralph.domain.loop.handover import Handover, Want
-from ralph.engine.shift import ENDLESS, ShiftOver, ShortShift
+from ralph.engine.shift import ENDLESS, ShiftOver
+from ralph.engine.short_shift import ShortShift
 
 
 def shift(*, sessions: int = 1, may_merge: bool = False) -> ShortShift:

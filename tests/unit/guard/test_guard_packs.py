@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ralph.guard.guard import judge
-from ralph.guard.judgement import PACKS, GuardRules
+from ralph.guard.judgement import GuardRules
+from ralph.guard.packs import PACKS
 
 DESTRUCTIVE = {
     "backup": [

@@ -12,7 +12,7 @@ from ralph.config.loading import inspect, load
 from ralph.config.schema import Settings
 from ralph.domain.tasks.roles import CompletionDefaults
 from ralph.errors import ConfigError
-from ralph.wiring.roles import completion_defaults, pipeline_of
+from ralph.wiring.pipelines import completion_defaults, pipeline_of
 
 
 @pytest.fixture

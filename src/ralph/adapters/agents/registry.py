@@ -61,9 +61,9 @@ def infer(command: str, flags: Sequence[str] = ()) -> str:
 
 def acp_programs() -> tuple[str, ...]:
     """Those that are known to speak ACP and have no adapter of their own."""
-    from ralph.adapters.agents.acp.known import known_programs
+    from ralph.adapters.agents.acp.known import known_names
 
-    return tuple(name for name in known_programs() if name not in known_agents())
+    return tuple(name for name in known_names() if name not in known_agents())
 
 
 def split_flags(entries: Iterable[str], *, key: str = "agent.flags") -> tuple[str, ...]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.files import NotPlain, real_path
-from ralph.domain.tasks.workflow_template import WORKFLOW_FILE, split_workflow, translate_body
 from ralph.domain.text.safe_text import clean_line
 from ralph.errors import ConfigError, UsageError
 
 MOST_BYTES = 100_000_000
+WORKFLOW_FILE = "WORKFLOW.md"
 LARGEST_ROLE_PROMPT = 200_000
 """Bytes: it goes into every prompt of the role."""
 
@@ -90,6 +90,8 @@ def read_role_prompt(folder: Path, name: str, setting: str) -> str:
 
 def _workflow_body(text: str, path: Path, setting: str) -> str:
     """Symphony's file has its settings before the prompt, and names of its own in it. Raises ConfigError."""
+    from ralph.domain.tasks.workflow_template import split_workflow, translate_body
+
     parts = split_workflow(text)
     template = translate_body(parts.body)
     if template.unknown:

@@ -456,8 +456,10 @@ class _Living:
             self._later("idle", idle - silent, self._look_for_silence, idle)
 
     def _has_output_waiting(self) -> bool:
-        descriptors = [stream.descriptor for stream in self._streams]
-        return bool(descriptors) and bool(select.select(descriptors, (), (), 0)[0])
+        poll = select.poll()  # not select, which knows the first thousand descriptors only
+        for stream in self._streams:
+            poll.register(stream.descriptor, select.POLLIN)
+        return bool(poll.poll(0))
 
     def _stop_requested(self, stopping: asyncio.Future[object]) -> None:
         if stopping.cancelled():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from ralph.adapters.processes.keeper import Keeper
 from ralph.adapters.processes.nameless_file import make_nameless
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher import Watcher
+from ralph.adapters.search_path import find_program
 from ralph.engine.ports import Command
 from ralph.values import dataclass
 
@@ -154,10 +154,10 @@ def _find_program(name: str, environment: Mapping[str, str], find: Find | None) 
     if os.sep in name:
         return name
     path = environment.get("PATH", os.defpath)
-    found = shutil.which(name, path=path) if find is None else find(name)
+    found = find_program(name, path) if find is None else find(name)
     if found is None and find is not None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    if found is None and shutil.which(name, os.F_OK, path) is None:
+    if found is None and find_program(name, path, mode=os.F_OK) is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return found or name
 

@@ -1,7 +1,8 @@
 """The watcher's program: starts what ralph asks for, and if ralph is killed ends what the run left. Standard library only.
 
-Started as ``python -I -S watcher_main.py <run id>`` with a socket to ralph as standard input. A message with a descriptor
-asks for a keeper. ``b`` means that ralph has finished. The end of the socket without it means that ralph was killed.
+Started as ``python -I -S watcher_main.py <run id>...`` with a socket to ralph as standard input. A message with a descriptor
+asks for a keeper. ``+<run id>`` and ``-<run id>`` say that a run in the same process has begun, or ended. ``b`` means that
+ralph has finished. The end of the socket without it means that ralph was killed.
 
 Each program gets a *keeper*: a fork of this process that adopts whatever the program leaves behind, also what cleared its
 environment, so that it is known to whom it belongs. The keeper is there before the program is, and ends all of it if ralph
@@ -29,6 +30,8 @@ _OFTEN_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _PR_SET_CHILD_SUBREAPER = 36
 _DESCRIPTOR = 4  # bytes
+LONGEST = 256
+"""Bytes of a message to the watcher; a run's name is shorter."""
 STANDARD = 3
 LONGEST_MESSAGE = 32 * 1024
 """A longer request comes in a file."""
@@ -42,7 +45,7 @@ def end_run_processes(
     TERM, ``grace`` seconds, KILL, until none is left or ``within`` seconds are over. Never this process, its
     ancestors, or the ``spared`` and what they started.
     """
-    return _end_all(lambda known: _members(run_id, known, spared), grace=grace, within=within)
+    return _end_all(lambda known: _members({run_id}, known, spared), grace=grace, within=within)
 
 
 def _end_all(
@@ -93,7 +96,7 @@ def _send(processes: Iterable[tuple[int, str]], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def main(run_id: str) -> None:
+def main(run_ids: set[str]) -> None:
     # What our children inherit as ignored, they must not be given back.
     usual = [number for number in _OFTEN_IGNORED if signal.getsignal(number) is not signal.SIG_IGN]
     # The watcher must survive the end of a terminal or a group: that is when it is needed.
@@ -110,7 +113,10 @@ def main(run_id: str) -> None:
     become_reaper = _become_reaper()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a keeper that has ended leaves nothing behind
     while True:
-        message, descriptors = receive(channel, 16, 1)
+        message, descriptors = receive(channel, LONGEST, 1)
+        if message[:1] in (b"+", b"-"):
+            (run_ids.add if message[:1] == b"+" else run_ids.discard)(os.fsdecode(message[1:]))
+            continue
         if not descriptors:
             break
         if os.fork() == 0:
@@ -122,7 +128,7 @@ def main(run_id: str) -> None:
                 os._exit(1)
         os.close(descriptors[0])
     if not message:
-        end_run_processes(run_id)
+        _end_all(lambda known: _members(run_ids, known))
 
 
 def receive(channel, size: int, most: int) -> tuple[bytes, list[int]]:  # type: ignore[no-untyped-def]
@@ -259,7 +265,7 @@ def _become_reaper() -> Callable[[], object]:
 
 
 def _below(top: int) -> list[tuple[int, str]]:
-    table = _read_proc("")
+    table = _read_proc(set())
     below = _with_descendants([top], table, set())
     return [(pid, table[pid][1]) for pid in below if pid != top]
 
@@ -268,10 +274,11 @@ def _below(top: int) -> list[tuple[int, str]]:
 
 
 def _members(
-    run_id: str, known: set[tuple[int, str]], spared: list[int] | tuple[int, ...] = ()
+    run_ids: set[str], known: set[tuple[int, str]], spared: list[int] | tuple[int, ...] = ()
 ) -> list[tuple[int, str]]:
-    """(pid, start time) of the run's living processes."""
-    table = _read_proc(run_id) if sys.platform == "linux" else _read_ps(run_id)
+    """(pid, start time) of the runs' living processes."""
+    marks = {os.fsencode(f"RALPH_RUN_ID={run_id}") for run_id in run_ids}
+    table = _read_proc(marks) if sys.platform == "linux" else _read_ps(marks)
     untouchable = {os.getpid()}
     ancestor = os.getppid()
     while ancestor in table and ancestor not in untouchable:
@@ -299,9 +306,8 @@ def _with_descendants(
     return [*found]
 
 
-def _read_proc(run_id: str) -> dict[int, tuple[int, str, bool]]:
-    """pid → parent, start time, and whether it carries the run's mark; without zombies."""
-    mark = f"RALPH_RUN_ID={run_id}".encode()
+def _read_proc(marks: set[bytes]) -> dict[int, tuple[int, str, bool]]:
+    """pid → parent, start time, and whether it carries the mark of a run; without zombies."""
     table: dict[int, tuple[int, str, bool]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib would triple the start-up
         if not name.isdigit():
@@ -315,26 +321,25 @@ def _read_proc(run_id: str) -> dict[int, tuple[int, str, bool]]:
             environment = b""
             with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:  # noqa: PTH123
                 environment = file.read()
-            is_marked = mark in environment and mark in environment.split(b"\0")
+            is_marked = b"RALPH_RUN_ID=" in environment and not marks.isdisjoint(environment.split(b"\0"))
             table[int(name)] = (int(fields[1]), fields[19].decode(), is_marked)
     return table
 
 
-def _read_ps(run_id: str) -> dict[int, tuple[int, str, bool]]:
+def _read_ps(marks: set[bytes]) -> dict[int, tuple[int, str, bool]]:
     """The same where there is no /proc (macOS): ps prints the environment behind the arguments."""
     import subprocess
 
     listing = subprocess.run(
         ["/bin/ps", "axeww", "-o", "pid=,ppid=,state=,command="], capture_output=True, check=False
     )
-    mark = f"RALPH_RUN_ID={run_id}".encode()
     table: dict[int, tuple[int, str, bool]] = {}
     for line in listing.stdout.splitlines():
         fields = line.split()
         if len(fields) >= 3 and not fields[2].startswith(b"Z"):
-            table[int(fields[0])] = (int(fields[1]), "", mark in fields[3:])
+            table[int(fields[0])] = (int(fields[1]), "", not marks.isdisjoint(fields[3:]))
     return table
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(set(sys.argv[1:]))

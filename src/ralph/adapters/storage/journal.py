@@ -15,7 +15,6 @@ from ralph.adapters import beneath
 from ralph.adapters.files import close_folder, write_new
 from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
 from ralph.adapters.storage.places import recorded, run_folder
-from ralph.adapters.storage.quota_rows import keeping
 from ralph.adapters.storage.run_links import forget_links, point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
@@ -80,6 +79,7 @@ ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?
 SESSION_BYTES = 8 * 1024 * 1024
 TOO_MUCH = "the agent's output is too large for the record: the rest of this session is in its log only"
 FLUSH_BYTES = 256 * 1024
+_USED = frozenset((SessionStarted, UsageReported, TurnEnded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,12 +277,9 @@ class SqliteJournal:
                 self._has_warned = True
                 warning = Warned(TOO_MUCH)
                 self._events.append((self._run_id, self._iteration, at, warning.kind, encode_event(warning)))
-            used = tuple(
-                each for each in event.events if isinstance(each, SessionStarted | UsageReported | TurnEnded)
-            )
-            if not used:
+            if _USED.isdisjoint(map(type, event.events)):
                 return
-            event = AgentActed(used)
+            event = AgentActed(tuple(each for each in event.events if type(each) in _USED))
         data = encode_event(event)
         if isinstance(event, AgentActed):
             self._acted_bytes += len(data)
@@ -374,6 +371,8 @@ class SqliteJournal:
                 judged = (at, event.decision, event.reason, event.claimed, event.proven)
                 return END_ITERATION, (*judged, spend.cost_usd, spend.usage.total, run, iteration, attempt)
             case QuotaSeen():
+                from ralph.adapters.storage.quota_rows import keeping
+
                 return keeping(event, run)
             case RunEnded():
                 return END_RUN, (event.outcome, event.reason, at, run)

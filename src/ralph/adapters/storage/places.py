@@ -21,6 +21,11 @@ def run_folder(state_folder: Path, run_id: str) -> Path:
     return state_folder / RUNS / run_id
 
 
+def local_folder(project: Path) -> Path:
+    """Where the small states of a project are."""
+    return project / STATE_FOLDER / "state"
+
+
 def recorded(path: Path, project: Path) -> str:
     """As the record keeps it; ``.`` is the project itself."""
     return os.path.relpath(path, project)

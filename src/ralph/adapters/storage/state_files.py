@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 
 from ralph.adapters import beneath, trees
 from ralph.adapters.files import make_state_folder
+from ralph.adapters.storage.places import STATE_FOLDER, local_folder
 from ralph.domain.loop.events import IterationStarted, LoopEvent, RunEnded
 from ralph.domain.promise.loop_state import (
     RALPH_LOOP_STATE_FILE,
@@ -33,7 +34,6 @@ T = TypeVar("T")
 Decode = Callable[[object], tuple[T | None, Sequence[str]]]
 """Data → the state, or None and what is wrong with the data. Never raises."""
 
-STATE_FOLDER = ".ralph"
 MOST_BYTES = 10_000_000
 RUN_KEY = "runId"
 """An extra key of the loop's state file: which run it shows."""
@@ -44,10 +44,6 @@ class StateLocation(StrEnum):
 
     LOCAL = "local"
     GLOBAL = "global"
-
-
-def local_folder(project: Path) -> Path:
-    return project / STATE_FOLDER / "state"
 
 
 def global_folder(environ: Mapping[str, str]) -> Path:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
-from tempfile import gettempdir
 
 from ralph.adapters import beneath, trees
 from ralph.adapters.files import PRIVATE_FOLDER, open_own, real_path, write_private
@@ -55,7 +54,13 @@ def remove_tree(place: Path) -> None:
 
 def name_aside() -> Path:
     """For a checkout that no file of a project lies above: agents obey what they find there, too."""
-    return real_path(Path(gettempdir())) / f"{_PREFIX}{token_hex(8)}"
+    return _temporary_folder() / f"{_PREFIX}{os.urandom(8).hex()}"
+
+
+def _temporary_folder() -> Path:
+    from tempfile import gettempdir
+
+    return real_path(Path(gettempdir()))
 
 
 def make_aside(place: Path, folder: Path) -> None:
@@ -71,5 +76,5 @@ def remove_aside(folder: Path) -> None:
         noted = beneath.read_whole(folder / ASIDE, _LONGEST, folder)
         name = (noted or b"").decode(errors="replace")
         if name.startswith(_PREFIX) and name.removeprefix(_PREFIX).isalnum():
-            remove_tree(real_path(Path(gettempdir())) / name)
+            remove_tree(_temporary_folder() / name)
         trees.remove_tree(folder / ASIDE, folder)

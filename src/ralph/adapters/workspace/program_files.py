@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ralph.adapters.files import is_true, open_plain
+from ralph.adapters.search_path import find_program
 from ralph.adapters.workspace.sealed_files import read_sealed, write_sealed
 from ralph.domain.proof.judge_programs import words_that_run
 from ralph.values import dataclass, field, replace
@@ -108,7 +108,7 @@ class ProgramFiles:
     def _files(self, line: CommandLine) -> Iterator[str]:
         for place, word in enumerate(words_that_run(line)):
             is_bare = place == 0 and os.sep not in word
-            found = shutil.which(word, path=self.search) if is_bare else word
+            found = find_program(word, self.search) if is_bare else word
             if not found:
                 continue
             file = os.path.normpath(self.workspace / found)  # not resolved: a link on the way counts

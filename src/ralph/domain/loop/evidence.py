@@ -9,7 +9,6 @@ from ralph.domain.loop.claims import Claim, Signal
 from ralph.domain.loop.feedback import Feedback
 from ralph.domain.loop.session_change import SessionChange
 from ralph.domain.loop.session_report import AgentReport, Hindrance, Spend, most_lasting
-from ralph.domain.tasks.completion import VerificationMethod
 from ralph.patterns import pattern
 from ralph.values import dataclass
 
@@ -60,7 +59,7 @@ class CheckResult:
     def words(self) -> str:
         """What people call it: "external" alone would not say what it ran."""
         shown, *more = self.command.strip().splitlines() or [""]
-        if self.name != VerificationMethod.EXTERNAL or not shown:
+        if self.name != "external" or not shown:
             return self.name
         is_long = more or len(shown) > COMMAND_CHARS
         return f"{self.name} `{shown[:COMMAND_CHARS]}{' …' if is_long else ''}`"

@@ -1,4 +1,4 @@
-"""A profile: which claim and which proof a loop needs. Data only; the values are in ``profiles/*.toml``."""
+"""A profile: which claim and which proof a loop needs. Data only; the values are in ``profiles/*.json``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ralph.values import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """The values of one ``profiles/<name>.toml``."""
+    """The values of one ``profiles/<name>.json``."""
 
     name: str
     summary: str

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 from ralph.domain.proof.absent import Absent, find_absent
 from ralph.domain.proof.build_files import TOOLS, Scope, changed_sections
-from ralph.domain.proof.inner_tests import may_hold_tests
 from ralph.domain.proof.makefiles import is_makefile, targets_in
 from ralph.domain.proof.scripts import Read, is_code, reach, scripts_in
 from ralph.domain.proof.tests_ran import runs_tests
@@ -203,6 +202,8 @@ class Protection:
             return None if self.tests_are_free else Guard.TESTS
         if (module := _MODULE.match(own)) and module[1] in _MODULES:
             return Guard.NOT_MADE
+        from ralph.domain.proof.inner_tests import may_hold_tests
+
         may_hold = self.tests and not self.tests_are_free and may_hold_tests(path, doctests=self.doctests)
         return Guard.INNER if may_hold else None
 

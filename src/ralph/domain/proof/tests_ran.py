@@ -24,11 +24,16 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """``command`` finds it in a command; ``tallies`` reads its closing lines, wherever it was started from."""
+    """``command`` finds it in a command, which has one of ``words`` then; ``tallies`` reads its closing lines, wherever
+    it was started from."""
 
     name: str
+    words: tuple[str, ...]
     command: re.Pattern[str]
     tallies: Callable[[str], Iterator[Tally]]
+
+    def is_in(self, command: str) -> bool:
+        return any(word in command for word in self.words) and bool(self.command.search(command))
 
 
 def nothing_was_tested(command: str, output: str) -> str:
@@ -40,7 +45,7 @@ def nothing_was_tested(command: str, output: str) -> str:
         return ""
     if spoke:
         return f"{spoke[0][0].name} ran no test (what is skipped, deselected or may fail does not count)"
-    silent = next((runner for runner in RUNNERS if runner.command.search(command)), None)
+    silent = next((runner for runner in RUNNERS if runner.is_in(command)), None)
     is_cut = TRUNCATION_MARK in output or output.count("\n") > _LINES  # it may have spoken before
     if silent is not None and not is_cut and not re.search(r"[|>]|<\(", command):
         return f"{silent.name} ended without saying what it ran"
@@ -49,7 +54,7 @@ def nothing_was_tested(command: str, output: str) -> str:
 
 def names_runner(command: str) -> bool:
     """Whether a command starts a test runner itself, so that whatever it says is about tests."""
-    return any(runner.command.search(command) for runner in RUNNERS)
+    return any(runner.is_in(command) for runner in RUNNERS)
 
 
 def ran_no_test(output: str) -> bool:
@@ -75,7 +80,7 @@ def _closing(output: str) -> str:
 
 def runs_tests(command: str) -> bool:
     """Whether a command looks as if it ran the tests of the project, itself or through a wrapper."""
-    return any(runner.command.search(command) for runner in RUNNERS) or bool(_WRAPPER.search(command))
+    return names_runner(command) or bool(_WRAPPER.search(command))
 
 
 _AT_COMMAND = r"(?:^|[;&|({\n`]|\b(?:exec|time|env|nice|timeout\s+\S+|run|xvfb-run|then|do|else)\b)\s*(?:\w+=\S*\s+)*(?:\S*/)?"
@@ -89,7 +94,7 @@ _WRAPPER = pattern(
 
 
 def _at(words: str) -> re.Pattern[str]:
-    return re.compile(_AT_COMMAND + words)
+    return pattern(_AT_COMMAND + words)
 
 
 # --- pytest ---
@@ -197,15 +202,23 @@ def _cargo(text: str) -> Iterator[Tally]:
 
 
 RUNNERS = (
-    Runner("pytest", _at(r"(?:python[\d.]*\s+(?:-\w+\s+)*-m\s+)?(?:pytest|py\.test)\b"), _pytest),
+    Runner(
+        "pytest",
+        ("pytest", "py.test"),
+        _at(r"(?:python[\d.]*\s+(?:-\w+\s+)*-m\s+)?(?:pytest|py\.test)\b"),
+        _pytest,
+    ),
     Runner(
         "unittest",
+        ("unittest", "manage.py"),
         _at(r"(?:python[\d.]*\s+(?:-[A-Za-z]+\s+)*-m\s+unittest\b|\S*manage\.py\s+test\b)"),
         _unittest,
     ),
-    Runner("jest", _at(r"(?:npx\s+|yarn\s+|pnpm\s+(?:exec\s+)?)?(?:jest|vitest)\b"), _jest),
-    Runner("mocha", _at(r"(?:npx\s+)?mocha\b"), _mocha),
-    Runner("node", _at(r"node\s+(?:\S+\s+)*?--test\b"), _node),
-    Runner("go test", _at(r"go\s+(?:-\S+\s+\S+\s+)?test\b"), _go),
-    Runner("cargo", _at(r"cargo\s+(?:\+\S+\s+)?(?:test|t|nextest\s+run)\b"), _cargo),
+    Runner(
+        "jest", ("jest", "vitest"), _at(r"(?:npx\s+|yarn\s+|pnpm\s+(?:exec\s+)?)?(?:jest|vitest)\b"), _jest
+    ),
+    Runner("mocha", ("mocha",), _at(r"(?:npx\s+)?mocha\b"), _mocha),
+    Runner("node", ("node",), _at(r"node\s+(?:\S+\s+)*?--test\b"), _node),
+    Runner("go test", ("go",), _at(r"go\s+(?:-\S+\s+\S+\s+)?test\b"), _go),
+    Runner("cargo", ("cargo",), _at(r"cargo\s+(?:\+\S+\s+)?(?:test|t|nextest\s+run)\b"), _cargo),
 )

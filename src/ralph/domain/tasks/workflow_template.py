@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from ralph.patterns import pattern
 
-WORKFLOW_FILE = "WORKFLOW.md"
 _FENCE = "---"
 _VARIABLES = {
     "issue.id": "TASK_ID",

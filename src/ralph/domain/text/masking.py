@@ -15,7 +15,7 @@ from ralph.domain.text.secret_logins import mask_logins
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
 from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
-from ralph.domain.text.secret_sieve import may_hold_secret
+from ralph.patterns import pattern
 from ralph.values import fields, replace
 
 T = TypeVar("T")
@@ -104,9 +104,9 @@ def _fields_of(kind: Hashable) -> tuple[str, ...]:
 _OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:/.\\"
 _LONGEST_HELD = 8192
 # Whatever stands after one of these may belong to a secret until the line ends.
-_ANNOUNCING = tuple(
-    b"token key secret pass pwd credential uthoriz bearer cookie signature ://"
-    b" curl mysql mariadb mongo redis-cli ldap docker podman nerdctl buildah skopeo helm login".split()
+_ANNOUNCING = pattern(
+    rb"token|key|secret|pass|pwd|credential|uthoriz|bearer|cookie|signature|://"
+    rb"|curl|mysql|mariadb|mongo|redis-cli|ldap|docker|podman|nerdctl|buildah|skopeo|helm|login"
 )
 _KEY_ENDS = b"PRIVATE KEY-----"
 _ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
@@ -114,6 +114,8 @@ _ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
 
 def mask_block(block: bytes) -> bytes:
     """Line by line: only a private key has several."""
+    from ralph.domain.text.secret_sieve import may_hold_secret
+
     if not may_hold_secret(block):
         return block
     if b"PRIVATE KEY" in block:
@@ -137,11 +139,12 @@ def _undecided_line(block: bytes) -> int:
     line = line[line.rfind(_KEY_ENDS) + len(_KEY_ENDS) :] if _KEY_ENDS in line else line
     if not line:
         return 0
-    lower = line.lower()
-    places = [place for word in _ANNOUNCING if (place := lower.find(word)) >= 0]
-    before = line[: min(places)] if places else line
+    announced = _ANNOUNCING.search(line.lower())
+    before = line[: announced.start()] if announced is not None else line
     undecided = len(line) - len(before.rstrip(_OF_WORDS))
     is_over = (
-        not places and line.endswith(b".") and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
+        announced is None
+        and line.endswith(b".")
+        and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
     )
     return 0 if is_over else undecided

@@ -13,6 +13,7 @@ from ralph.domain.proof.layer_names import LayerName
 from ralph.domain.proof.required_command import RequiredCommand
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Control, Judging, Publish
+from ralph.engine.proof.canary_words import at_start
 from ralph.engine.proof.layers import Layer
 from ralph.engine.proof.planting import Planting
 from ralph.engine.proof.proving import Proving
@@ -67,12 +68,12 @@ class Canary(Layer):
             unknown = self._sightings.unknown(base, required)
             seconds = await self._probe_base(start, unknown) if unknown else 0.0
         if start.is_cut():
-            start.publish(CheckEnded(_at_start(Verdict.SKIPPED, seconds, CUT)))
+            start.publish(CheckEnded(at_start(Verdict.SKIPPED, seconds, CUT)))
             return
         self._start.update(self._sightings.shown(base, required))
         self._proving.store.remember(MEMORY, _encoded(self._start))
         verdict = Verdict.PASSED if self._start else Verdict.SKIPPED
-        start.publish(CheckEnded(_at_start(verdict, seconds, self._marks(explained=True))))
+        start.publish(CheckEnded(at_start(verdict, seconds, self._marks(explained=True))))
 
     async def _probe_base(self, start: Start, required: Sequence[RequiredCommand]) -> float:
         """Learns it, unless it is cut off; gives how long the commands took."""
@@ -159,18 +160,6 @@ class Canary(Layer):
         shown = f"notices a failing test: {', '.join(known)}" if known else ""
         cannot = f"not known to notice a failing test: {', '.join(unknown)}" if unknown else ""
         return "; ".join(filter(None, (shown, cannot)))
-
-
-def tell_none(publish: Publish, required: Sequence[RequiredCommand]) -> None:
-    """Before the first session, where nothing can be planted: the user is not to believe that it was."""
-    named = ", ".join(dict.fromkeys(each.label for each in required))
-    reason = f"no tests of a kind that ralph knows; nobody has seen that {named} can fail"
-    publish(CheckStarted(LayerName.CANARY_AT_START))
-    publish(CheckEnded(_at_start(Verdict.SKIPPED, 0.0, reason)))
-
-
-def _at_start(verdict: Verdict, seconds: float, reason: str) -> CheckResult:
-    return CheckResult(LayerName.CANARY_AT_START, verdict, required=False, seconds=seconds, reason=reason)
 
 
 CUT = "cut off; it is tried again when the run is resumed"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # importing `typing` would cost `ralph --help` more than its work does
 
 if TYPE_CHECKING:
     from ralph.domain.loop.decision import Outcome

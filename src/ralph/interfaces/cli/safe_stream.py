@@ -7,7 +7,10 @@ and means the same character in JSON. Bytes pass as they are: whoever writes tho
 
 from __future__ import annotations
 
-from typing import Any, TextIO, cast
+TYPE_CHECKING = False  # importing `typing` would cost `ralph --help` more than its work does
+
+if TYPE_CHECKING:
+    from typing import Any, TextIO
 
 LEAST_FOLDED = 20
 """Shorter text fits anywhere."""
@@ -41,4 +44,4 @@ class _SafeStream:
 
 def make_safe(stream: TextIO, *, folds: bool = False) -> TextIO:
     """``folds``: it is for people; data is never broken into lines."""
-    return stream if isinstance(stream, _SafeStream) else cast(TextIO, _SafeStream(stream, folds=folds))
+    return stream if isinstance(stream, _SafeStream) else _SafeStream(stream, folds=folds)  # type: ignore[return-value]

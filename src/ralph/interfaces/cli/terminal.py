@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from ralph.values import dataclass
 
@@ -177,7 +177,8 @@ def _is_set(environ: Mapping[str, str], name: str) -> bool:
 # --- marks and colours ---
 
 
-class Marks(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Marks:
     ok: str = "✅"
     error: str = "❌"
     warning: str = "⚠"
@@ -223,7 +224,8 @@ ASCII = Marks(
 )
 
 
-class Colors(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Colors:
     """SGR sequences; all empty when there is no colour."""
 
     bold: str = ""

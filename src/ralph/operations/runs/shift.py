@@ -20,7 +20,7 @@ from ralph.domain.loop.interlude import Interlude
 from ralph.domain.loop.session_report import Spend
 from ralph.engine.loop import RunResult
 from ralph.engine.shift import ShiftOver as ShiftOver
-from ralph.engine.shift import ShortShift
+from ralph.engine.short_shift import ShortShift
 from ralph.errors import RalphError
 from ralph.values import replace
 from ralph.wiring.allowance import within_allowance

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ralph.values import dataclass
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ralph.wiring.launch import Launch as Launch
 
 
-class GivenPrompt(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GivenPrompt:
     """Exactly one of the two is given; a file is read again for each iteration."""
 
     text: str | None = None
@@ -42,7 +43,7 @@ def prepare_prompt_run(loaded: Loaded, root: Root, prompt: GivenPrompt, *, profi
     """`ralph run`."""
     from ralph.wiring.runs.prompt_run import Prompt, prepare_run
 
-    return prepare_run(loaded, root, Prompt(*prompt), profile=profile)
+    return prepare_run(loaded, root, Prompt(prompt.text, prompt.file), profile=profile)
 
 
 def prepare_supervised_run(
@@ -62,7 +63,7 @@ def prepare_supervised_run(
     return prepare_supervised(
         loaded,
         root,
-        prompt=None if prompt is None else Prompt(*prompt),
+        prompt=None if prompt is None else Prompt(prompt.text, prompt.file),
         command=command,
         task=task,
         project=project,

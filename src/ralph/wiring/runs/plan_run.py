@@ -41,8 +41,6 @@ from ralph.wiring.announcement import proof_policy
 from ralph.wiring.delivery import (
     Port,
     deliver_after,
-    delivery_demands,
-    is_delivered,
     open_port,
     require_clean,
     take_branch,
@@ -62,7 +60,9 @@ from ralph.wiring.proof import (
     take_own_edits,
 )
 from ralph.wiring.requirements import (
+    delivery_demands,
     guardrails_of,
+    is_delivered,
     require_runnable,
     required_by_guardrail,
 )

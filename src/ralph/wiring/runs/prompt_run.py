@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ralph.adapters.documents.prompt_source import read_prompt_file
 from ralph.adapters.signals.probes import TagProbe
 from ralph.config.loading import Loaded, with_origins
 from ralph.config.root import Root
@@ -28,14 +27,14 @@ from ralph.errors import StoreError, UsageError
 from ralph.values import dataclass
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
-from ralph.wiring.delivery import deliver_after, delivery_demands, is_delivered, open_port, take_branch
 from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
-from ralph.wiring.named_places import settle_place
 from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.proof import prompt_layers
 from ralph.wiring.requirements import (
+    delivery_demands,
     guardrails_of,
+    is_delivered,
     require_runnable,
     require_scm,
     scm_demands,
@@ -53,6 +52,8 @@ class Prompt:
 
     def read(self) -> str:
         if self.file is not None:
+            from ralph.adapters.documents.prompt_source import read_prompt_file
+
             return read_prompt_file(self.file)
         assert self.text is not None
         return self.text
@@ -61,6 +62,8 @@ class Prompt:
         """As the user names it: a link leads to where it leads now, whatever becomes of it during the run."""
         if self.file is None:
             return self
+        from ralph.wiring.named_places import settle_place
+
         return Prompt(file=settle_place(self.file, "the prompt file", root, settings, profile))
 
 
@@ -136,6 +139,8 @@ class PromptComposition:
     async def compose(self, kit: Kit) -> AsyncIterator[Composed]:
         port, branch = None, ""
         if is_delivered(kit.launch.settings):
+            from ralph.wiring.delivery import open_port, take_branch
+
             port = await open_port(kit)
             branch = await take_branch(kit, port, self.title)
         agent = kit.agent(tags=(self.profile.tag,))
@@ -148,15 +153,16 @@ class PromptComposition:
         if self.profile.prompt == "continuation" and kit.record.holds:
             listeners.append(self._loop_state_listener(kit))
         proof = await prompt_layers(kit)
-        if scm is not None and proof.commit_guard is not None:
-            await scm.keep_to(proof.commit_guard)
+        if scm is not None and proof.make_guard is not None:
+            await scm.keep_to(proof.make_guard())
         composed = Composed(
             work=PromptWork(
                 self.prompt.read, promise=self.completion if self.profile.tag == "promise" else ""
             ),
             agent=agent,
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
-            checks=[*kit.guardrails(), *proof.checks],
+            checks=kit.guardrails(),
+            checks_of=lambda _: proof.checks,
             begin=proof.begin,
             advisers=[*proof.advisers, CompletionAdviser(self.claim)],
             notes=self.notes(),
@@ -171,6 +177,7 @@ class PromptComposition:
         )
         if port is not None:
             from ralph.domain.delivery.texts import Purpose
+            from ralph.wiring.delivery import deliver_after
 
             composed = deliver_after(
                 kit,

@@ -29,7 +29,6 @@ from ralph.wiring.delivery import (
     at_the_start,
     check_out,
     deliver_after,
-    delivery_demands,
     open_port,
     require_clean,
     require_own_pull,
@@ -38,7 +37,7 @@ from ralph.wiring.kit import Kit
 from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import load_profile
 from ralph.wiring.proof import prompt_layers
-from ralph.wiring.requirements import guardrails_of, require_runnable
+from ralph.wiring.requirements import delivery_demands, guardrails_of, require_runnable
 
 HEADS = "ref: refs/heads/"
 MOST_BYTES = 10_000

@@ -17,7 +17,7 @@ from ralph.domain.tasks.pipeline import Merged, MergeResult, Pipeline, Unverifie
 from ralph.domain.tasks.task import Task, TaskStatus, count_iteration
 from ralph.engine.loop import RunResult
 from ralph.engine.recording import Listener
-from ralph.engine.shift import ShortShift
+from ralph.engine.short_shift import ShortShift
 from ralph.engine.stop_token import StopToken
 from ralph.engine.tasks.merge import TaskMerge
 from ralph.engine.tasks.ports import NoSupply, Removal, Supply, Verify, WayOut, Worktree

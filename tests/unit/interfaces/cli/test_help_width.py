@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
+import pytest
 
-from ralph.interfaces.cli.main import _command_line
+from ralph.interfaces.cli.command_table import command_line
+from ralph.interfaces.cli.front_page import front_page
 
 
 def _contexts(command: click.Command, parent: click.Context | None, name: str) -> Iterator[click.Context]:
@@ -20,7 +22,18 @@ def _contexts(command: click.Command, parent: click.Context | None, name: str) -
 
 
 def test_no_line_of_help_is_wider_than_a_terminal() -> None:
-    helps = {each.command_path: each.get_help() for each in _contexts(_command_line(), None, "ralph")}
+    helps = {each.command_path: each.get_help() for each in _contexts(command_line(), None, "ralph")}
     assert len(helps) > 40
     wide = [f"{path}: {row}" for path, text in helps.items() for row in text.split("\n") if len(row) > 80]
     assert wide == []
+
+
+@pytest.mark.parametrize(
+    "columns", [1, 20, 52, 53, 60, 77, 79, 80, 81, 90, 100, 109, 110, 111, 112, 113, 200]
+)
+def test_the_front_page_is_what_click_would_print(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    table = command_line()
+    assert (
+        front_page(columns) == table.get_help(table.make_context("ralph", [], resilient_parsing=True)) + "\n"
+    )

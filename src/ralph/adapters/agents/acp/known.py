@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ralph.values import dataclass, field
 
@@ -37,8 +37,16 @@ class KnownProgram:
 
 @cache
 def known_programs() -> Mapping[str, KnownProgram]:
-    rows = json.loads(FILE.read_text(encoding="utf-8"))
     return {
-        row["program"]: KnownProgram(**{**row, "arguments": tuple(row["arguments"])})
-        for row in sorted(rows, key=lambda row: str(row["program"]))
+        name: KnownProgram(**{**row, "arguments": tuple(row["arguments"])}) for name, row in _rows().items()
     }
+
+
+def known_names() -> Iterable[str]:
+    return _rows()
+
+
+@cache
+def _rows() -> dict[str, dict[str, Any]]:
+    rows = json.loads(FILE.read_text(encoding="utf-8"))
+    return {row["program"]: row for row in sorted(rows, key=lambda row: str(row["program"]))}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ralph.adapters.agents import faults
 from ralph.adapters.agents.arguments import MAX_ARGUMENT_BYTES, as_argument, program
 from ralph.adapters.agents.isolation import isolation_notes
 from ralph.adapters.agents.plain_text import PlainTextParser
@@ -93,6 +92,8 @@ class PlainAdapter:
             return Fatal(f"cannot start {self._command}: {exit_.error or 'unknown reason'}", FACTS.install)
         if exit_.ending is not Ending.EXITED:
             return None
+        from ralph.adapters.agents import faults
+
         signalled = faults.by_signal(exit_)
         if signalled is not None:
             return signalled

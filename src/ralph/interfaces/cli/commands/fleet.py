@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.interfaces.cli.main import CommandTable
+from ralph.interfaces.cli.command_table import CommandTable
 
 COMMANDS = {
     "demo": "Watch six jobs survive the loss of a worker; no account needed.",

@@ -12,7 +12,8 @@ from typing import BinaryIO
 import click
 
 from ralph.guard.guard import judge
-from ralph.guard.judgement import PACKS, GuardDecision, GuardRules, Judgement
+from ralph.guard.judgement import GuardDecision, GuardRules, Judgement
+from ralph.guard.packs import PACKS
 from ralph.interfaces.cli.options import PATH, json_option
 
 MAX_LINE_BYTES = 4_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.interfaces.cli.main import CommandTable
+from ralph.interfaces.cli.command_table import CommandTable
 
 COMMANDS = {
     "new": "Start a plan: prd.md, tasks.json, progress.txt, prompt.md.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.interfaces.cli.main import CommandTable
+from ralph.interfaces.cli.command_table import CommandTable
 
 HELP = """Tasks that say what "done" means: an outcome, acceptance criteria, and how each role's work is verified.
 

@@ -41,7 +41,6 @@ from ralph.domain.text.exits import ended_words, exit_words
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.domain.text.safe_text import clean, clean_line
 from ralph.domain.views.agent_versions import with_versions
-from ralph.domain.views.closing import Closing, closing_figures
 from ralph.domain.views.decisions import Tone, describe_decision, describe_verdict, stage_count
 from ralph.interfaces.cli.console.agent_view import SESSION_ENDED, AgentView
 from ralph.interfaces.cli.console.outlet import Outlet
@@ -551,6 +550,8 @@ class Console:
         return [f"[{clean_line(event.task)}] {say.get(event.outcome, self._bad)(reported(event))}"]
 
     def _run_ended(self, event: RunEnded) -> list[str]:
+        from ralph.domain.views.closing import Closing, closing_figures
+
         if self._started is None and event.outcome is Outcome.FAILED:
             return []  # it never began: whoever wanted it is told why
         self.told = event.reason
@@ -617,8 +618,10 @@ def _without_lines(result: CheckResult) -> str:
 
 def _kind_of_check(name: str, command: str) -> str:
     """What the settings and the docs call it."""
+    if name in LAYER_NAMES:
+        return "Check"
     from ralph.domain.tasks.completion import VerificationMethod
 
     if name in frozenset(VerificationMethod):
         return "Verification"
-    return "Guardrail" if command and name not in LAYER_NAMES else "Check"
+    return "Guardrail" if command else "Check"
