@@ -171,7 +171,6 @@ def read_receipt(database: sqlite3.Connection, run_folder: Path, run_id: str) ->
         run = dict(zip(("run", "profile", "agent", "root", "started_at", "ended_at"), row, strict=True))
         run["root"] = str(located(run["root"], _project_of(run_folder)))
         stored = database.execute(query, (run_id, *KINDS))
-        events = [
-            decode_event(data) for (data,) in stored if restore(data) is not None
-        ]  # a clone can bring others
+        # A clone can bring others. One after the other: there may be tens of thousands.
+        events = (decode_event(data) for (data,) in stored if restore(data) is not None)
         return receipt(run, events)
