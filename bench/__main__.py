@@ -16,14 +16,17 @@ from pathlib import Path
 
 from bench import (
     bus,
+    crowd,
     delivery,
     feed,
     fleet,
+    growth,
     guard,
     hooks,
     isolation,
     iterations,
     ledger,
+    many,
     memory,
     plan_audit,
     proof,
@@ -50,6 +53,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "proof": ("Proof: a run accepted at once; baseline: --proof trusting", proof.measure),
     "streams": ("Streams: time without start-up; baseline: json.loads of each line", streams.measure),
     "status": ("The record: `ralph status` over a long history; baseline: an empty one", status.measure),
+    "many": ("Many: CPU with 1,000 runs and 5,000 tasks; baseline: 10 of each", many.measure),
     "tasks": ("Tasks: CPU for 10,000; baseline: twice that for 5,000", tasks.measure),
     "work": ("Work: tasks in parallel, and what git costs", work.measure),
     "tickets": ("Tickets: taking in thousands, and starting with them", tickets.measure),
@@ -66,11 +70,16 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
     "guard": ("The guard: CPU of a decision and of its start; baseline: `python -c pass`", guard.measure),
     "memory": ("Memory: peak; baseline: a session of three lines", memory.measure),
 }
+LONG: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
+    "growth": ("Growth: a run of 10,000 iterations; baseline: its beginning", growth.measure),
+    "crowd": ("The crowd: loops of one machine, 200 that wait and 50 that stream", crowd.measure),
+}
+"""Minutes each: only if they are asked for."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what ralph costs.")
-    parser.add_argument("--only", action="append", choices=list(MEASUREMENTS), help="may be repeated")
+    parser.add_argument("--only", action="append", choices=[*MEASUREMENTS, *LONG], help="may be repeated")
     parser.add_argument("--json", action="store_true", help="rows as JSON on stdout")
     given = parser.parse_args(arguments)
 
@@ -79,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ralph-bench-") as folder:
         for name in given.only or MEASUREMENTS:
-            title, measure = MEASUREMENTS[name]
+            title, measure = (MEASUREMENTS | LONG)[name]
             print(f"measuring {name} …", file=sys.stderr, flush=True)
             try:
                 sections[title] = measure(Path(folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import subprocess
@@ -23,6 +24,7 @@ from ralph.domain.agent.events import Text
 from ralph.domain.loop.events import AgentActed, IterationEnded, IterationStarted
 from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
+from ralph.domain.sandbox.own_git import ENVIRONMENT, NOT_OWN, own_git
 from ralph.engine.ports import Command
 
 TIMES = 150
@@ -49,18 +51,22 @@ async def main(folder: Path) -> dict[str, float]:
         closing(open_state_database(state_folder)) as database,
         SqliteJournal(state_folder, database, "bench", owner=this_process(), now=time.time()) as journal,
     ):
+        numbers = itertools.count(1)
+        options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
+        asked = own_git("status", *options, "--", *NOT_OWN)
+        variables = {**os.environ, **ENVIRONMENT}
         journal.begin(profile="basic", agent="plain", root=folder, options={})
 
         async def record() -> None:
-            """The files, events and two durable commits of an iteration."""
-            state = LoopState()
-            journal.open_session("Do the work.", iteration=1, attempt=1)
-            started = IterationStarted(iteration=1, attempt=1, maximum=None, assignment="prompt")
+            """The files and events of an iteration. It ends in the durable commit with which the next one begins."""
+            state, number = LoopState(), next(numbers)
+            journal.open_session("Do the work.", iteration=number, attempt=1)
+            started = IterationStarted(iteration=number, attempt=1, maximum=None, assignment="prompt")
             journal.append(started, at=time.time())
             journal.commit(state)
             journal.append(AgentActed((Text("working\n"),)), at=time.time())
             ended = IterationEnded(
-                iteration=1,
+                iteration=number,
                 attempt=1,
                 decision="continue",
                 reason="no claim of completion",
@@ -70,13 +76,17 @@ async def main(folder: Path) -> dict[str, float]:
                 seconds=0.0,
             )
             journal.append(ended, at=time.time())
-            journal.commit(state)
+
+        async def status() -> None:
+            # As bare as the spawns: what ralph's own git does in it, whoever starts it.
+            subprocess.run(asked, cwd=folder, env=variables, capture_output=True, check=True)  # noqa: ASYNC221
 
         works: dict[str, Callable[[], Awaitable[None]]] = {
             "bare spawns": bare_spawns,
             "runner": lambda: runs(runner),
             "runner without keepers": lambda: runs(direct),
             "journal": record,
+            "git": status,
         }
         times: dict[str, list[float]] = {name: [] for name in works}
         for _ in range(TIMES):

@@ -41,8 +41,12 @@ def measure(folder: Path) -> list[Row]:
             for number in (1, MANY):
                 measures[f"{name} shell {number}"] = partial(_shell_loop, projects, guardrails, number)
                 measures[f"{name} ralph {number}"] = partial(_ralph_loop, projects, guardrails, number)
+        repositories = map(_make_repository, projects)
+        for number in (1, MANY):
+            measures[f"in git shell {number}"] = partial(_shell_loop, repositories, [], number)
+            measures[f"in git ralph {number}"] = partial(_ralph_loop, repositories, [], number)
         walls = interleaved(measures, rounds=ROUNDS)
-        parts = _parts(next(projects))
+        parts = _parts(next(repositories))
 
     def row(title: str, name: str, bar: Bar | None = None) -> Row:
         ralph = _each(walls[f"{name} ralph 1"], walls[f"{name} ralph {MANY}"])
@@ -52,7 +56,9 @@ def measure(folder: Path) -> list[Row]:
     bare = parts["bare spawns"]
     return [
         row("one iteration, one guardrail", "guarded", Bar(5)),
-        row("one iteration, no guardrail", "unguarded"),
+        row("one iteration, no guardrail", "unguarded", Bar(2)),
+        row("one iteration, no guardrail, in a git repository", "in git", Bar(2)),
+        as_difference("of that: git status, which says what a session changed", parts["git"], "ms", 0.0),
         as_difference("of that: starting and watching two processes", parts["runner"], "ms", bare),
         as_difference(
             "of that: two keepers, which adopt what is left behind",
@@ -77,9 +83,21 @@ def _ralph_loop(projects: Iterator[Project], guardrails: Sequence[str], number: 
     program, *flags = AGENT
     project.settings(
         agent={"command": program, "flags": flags},
+        limits={"stuckAfter": 0},  # in a repository it is seen that nothing changes
         guardrails=[{"command": command} for command in guardrails],
     )
     return project.ralph_run(number).wall
+
+
+def _make_repository(project: Project) -> Project:
+    (project.root / "work.txt").write_text("nothing yet\n")
+    for arguments in (
+        ("init", "--quiet"),
+        ("add", "--all"),
+        ("-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "--quiet", "-m", "begin"),
+    ):
+        project.run(["git", *arguments])
+    return project
 
 
 def _each(ones: Sequence[float], manies: Sequence[float]) -> float:

@@ -8,10 +8,11 @@ from bench.child import CannotMeasure, own_peak
 from bench.project import Project, new_project
 from bench.row import Bar, Row, as_difference
 from bench.stream_data import MEGABYTE, write_idle, write_long_line, write_stream
-from bench.streams import EVENTS, WHOLE_EVENTS, session
+from bench.streams import EVENTS, LONG_LINE, WHOLE_EVENTS, session
 
 FLAT = Bar(60)
-LONG_LINE = 50 * MEGABYTE
+IN_ALL = Bar(40)
+LONG_LINE_IN_ALL = Bar(130)
 TIMES_ITS_SIZE = 4
 ROUNDS = 2
 """Peaks hardly differ from run to run."""
@@ -26,23 +27,29 @@ def measure(folder: Path) -> list[Row]:
             message = f"the bench itself needs more memory ({own_peak()} bytes) than an idle ralph"
             raise CannotMeasure(message)
 
-        def row(name: str, bar: Bar | None) -> Row:
-            return as_difference(name, _peak(project, path), "MB", idle, bar)
+        def rows_of(name: str, bar: Bar | None, in_all: Bar | None) -> list[Row]:
+            peak = _peak(project, path)
+            beyond = as_difference(name, peak, "MB", idle, bar)
+            return (
+                [beyond]
+                if in_all is None
+                else [beyond, as_difference(f"{name}, in all", peak, "MB", 0.0, in_all)]
+            )
 
         size = write_stream(path, events=EVENTS)
-        rows = [row(f"{EVENTS:,} events, {size / MEGABYTE:.0f} MB", FLAT)]
+        rows = rows_of(f"{EVENTS:,} events, {size / MEGABYTE:.0f} MB", FLAT, IN_ALL)
         size = write_stream(path, events=WHOLE_EVENTS, whole=True)
-        rows.append(row(f"{WHOLE_EVENTS:,} events, {size / MEGABYTE:.0f} MB", FLAT))
+        rows += rows_of(f"{WHOLE_EVENTS:,} events, {size / MEGABYTE:.0f} MB", FLAT, IN_ALL)
 
         bounded = Bar(TIMES_ITS_SIZE * LONG_LINE / MEGABYTE)
-        for name, speaker, filler, bar in (
-            ("a tool's output", "user", "x", bounded),
-            ("assistant text", "assistant", "x", bounded),
+        for name, speaker, filler, bar, in_all in (
+            ("a tool's output", "user", "x", bounded, LONG_LINE_IN_ALL),
+            ("assistant text", "assistant", "x", bounded, None),
             # One such character makes Python use four bytes for each: with the line itself, at least five times its size.
-            ("assistant text with emoji", "assistant", "x" * 100 + "🎉", None),
+            ("assistant text with emoji", "assistant", "x" * 100 + "🎉", None, None),
         ):
             write_long_line(path, size=LONG_LINE, speaker=speaker, filler=filler)
-            rows.append(row(f"one line of {LONG_LINE // MEGABYTE} MB, {name}", bar))
+            rows += rows_of(f"one line of {LONG_LINE // MEGABYTE} MB, {name}", bar, in_all)
         path.unlink()
     return rows
 

@@ -18,7 +18,7 @@ LIMIT_REACHED = 1
 """Our agents never say that they are done, so their runs end like this."""
 
 # Users have keys in their environment, and searching all output for them is part of the cost.
-_SECRETS = {
+SECRETS = {
     "ANTHROPIC_API_KEY": "bench-key-0123456789-abcdefghijklmnopqrstuvwxyz",
     "GITHUB_TOKEN": "bench-token-9876543210-zyxwvutsrqponmlkjihgfedcba",
 }
@@ -56,7 +56,7 @@ class Project:
         }
         path = f"{self.programs}{os.pathsep}{kept.get('PATH', os.defpath)}"
         trust = {"RALPH_TRUST": "1"} if is_waived else {}
-        return {**kept, **_SECRETS, "PATH": path, "XDG_STATE_HOME": str(self.programs), **trust}
+        return {**kept, **SECRETS, "PATH": path, "XDG_STATE_HOME": str(self.programs), **trust}
 
     def ralph(self, *arguments: str, expected: Sequence[int] = (0,)) -> Cost:
         return self.run([ralph_program(), *arguments], expected=expected)

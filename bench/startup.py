@@ -28,7 +28,7 @@ echo $total > {note}
 echo working"""
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, *, rounds: int = ROUNDS) -> list[Row]:
     if sys.platform != "linux":
         message = "the CPU that ralph has used when the agent starts can only be read on Linux"
         raise CannotMeasure(message)
@@ -43,7 +43,7 @@ def measure(folder: Path) -> list[Row]:
             "exec": lambda: _until_exec(project, note),
             "watcher": lambda: _watcher(project),
         }
-        found = {name: 1000 * median(costs) for name, costs in interleaved(measures, rounds=ROUNDS).items()}
+        found = {name: 1000 * median(costs) for name, costs in interleaved(measures, rounds=rounds).items()}
     python = found["python"]
     return [
         as_ratio("ralph --version", found["version"], "ms", python, Bar(1.6)),

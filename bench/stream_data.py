@@ -44,6 +44,7 @@ RESULTS = (
 )
 # A file that the agent reads is usually longer than the short lines.
 LONG_RESULTS = (RESULTS[0] * 12, *RESULTS[1:])
+LONGEST_RESULT = RESULTS[0] * 80
 
 
 def write_stream(path: Path, *, events: int, whole: bool = False) -> int:
@@ -58,6 +59,26 @@ def write_stream(path: Path, *, events: int, whole: bool = False) -> int:
             file.write(_line(event))
         file.write(_line(_result(events)))
     return path.stat().st_size
+
+
+def write_tool_results(path: Path, *, size: int) -> int:
+    """A session that reads files of some 16 kB until it has printed ``size`` bytes; returns the size of the file."""
+    name, arguments = CALLS[0]
+    with path.open("w", encoding="utf-8") as file:
+        file.write(_line(_init()))
+        for number in count():
+            identity = f"toolu_01{number:010}"
+            file.write(_line(_said({"type": "tool_use", "id": identity, "name": name, "input": arguments})))
+            file.write(_line(_answer(identity, LONGEST_RESULT)))
+            if file.tell() >= size:
+                break
+        file.write(_line(_result(number)))
+    return path.stat().st_size
+
+
+def write_saying(path: Path, words: str) -> None:
+    """A session that says this and ends."""
+    path.write_text(_line(_init()) + _line(_spoken(words)) + _line(_result(3)), encoding="utf-8")
 
 
 def write_long_line(path: Path, *, size: int, speaker: str, filler: str = "x") -> int:
@@ -77,7 +98,7 @@ def write_long_line(path: Path, *, size: int, speaker: str, filler: str = "x") -
 
 def write_idle(path: Path) -> None:
     """The smallest possible session."""
-    path.write_text(_line(_init()) + _line(_spoken("Nothing to do.")) + _line(_result(3)), encoding="utf-8")
+    write_saying(path, "Nothing to do.")
 
 
 def _line(event: Event) -> str:
@@ -160,6 +181,7 @@ def _result(turns: int) -> Event:
         "is_error": False,
         "num_turns": turns,
         "duration_ms": 320,
+        "duration_api_ms": 300,
         "result": "The suite passes.",
         "total_cost_usd": 0.01,
         "usage": {"input_tokens": 2000, "output_tokens": 100},

@@ -8,12 +8,17 @@ from statistics import median
 
 from bench.child import Cost, interleaved
 from bench.project import Project, new_project
-from bench.row import Bar, Row, Sense, as_speed
-from bench.stream_data import MEGABYTE, write_idle, write_stream
+from bench.row import Bar, Row, Sense, as_ratio, as_speed
+from bench.stream_data import MEGABYTE, write_idle, write_long_line, write_stream
 
-AS_FAST = Bar(1, Sense.AT_LEAST)
 EVENTS = 100_000
 WHOLE_EVENTS = 190_000
+LONG_LINE = 50 * MEGABYTE
+
+# What was asked for is 150, 250 and 200 MB/s, on a machine whose json.loads alone takes these streams in at 95, 164 and 262.
+SHORT_BAR = Bar(1.6, Sense.AT_LEAST)
+WHOLE_BAR = Bar(1.5, Sense.AT_LEAST)
+LONG_LINE_BAR = Bar(0.76, Sense.AT_LEAST)
 
 BARE_PASS = """import json, sys
 with open(sys.argv[1], "rb") as file:
@@ -31,6 +36,7 @@ def measure(folder: Path) -> list[Row]:
             f"{EVENTS:,} events, {size / MEGABYTE:.0f} MB, short lines",
             idle,
             stream,
+            bar=SHORT_BAR,
             rounds=5,
             variants={", --no-stream-agent-output": ("--no-stream-agent-output",), ", --json": ("--json",)},
         )
@@ -41,9 +47,13 @@ def measure(folder: Path) -> list[Row]:
             f"{WHOLE_EVENTS:,} events, {size / MEGABYTE:.0f} MB, whole lines",
             idle,
             long_stream,
+            bar=WHOLE_BAR,
             rounds=3,
             variants={},
         )
+        write_long_line(long_stream, size=LONG_LINE, speaker="user")
+        name = f"one line of {LONG_LINE // MEGABYTE} MB, a tool's output"
+        rows += _compare(project, name, idle, long_stream, bar=LONG_LINE_BAR, rounds=3, variants={})
         long_stream.unlink()
     return rows
 
@@ -54,10 +64,12 @@ def _compare(
     idle: Path,
     stream: Path,
     *,
+    bar: Bar,
     rounds: int,
     variants: dict[str, tuple[str, ...]],
 ) -> list[Row]:
     """Start-up is measured with a stream of three lines and subtracted on both sides."""
+    size = stream.stat().st_size / MEGABYTE
     plays: dict[str, tuple[str, ...]] = {"": (), **variants}
     measures: dict[str, Callable[[], Cost]] = {
         "bare idle": lambda: project.python(BARE_PASS, str(idle)),
@@ -75,10 +87,14 @@ def _compare(
         return _without_start_up([cost.cpu for cost in costs[what]], [c.cpu for c in costs[f"{what} idle"]])
 
     rows = [
-        as_speed(name + variant, wall(f"ralph{variant}"), "s", wall("bare"), None if variant else AS_FAST)
+        as_speed(name + variant, wall(f"ralph{variant}"), "s", wall("bare"), None if variant else bar)
         for variant in plays
     ]
-    return [*rows, as_speed(f"{name}, CPU", cpu("ralph"), "s", cpu("bare"))]
+    return [
+        *rows,
+        as_speed(f"{name}, CPU", cpu("ralph"), "s", cpu("bare")),
+        as_ratio(f"{name}, on this machine", size / wall("ralph"), "MB/s", size / wall("bare")),
+    ]
 
 
 def _without_start_up(whole: list[float], start_up: list[float]) -> float:

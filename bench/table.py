@@ -28,6 +28,10 @@ def render(sections: Mapping[str, Sequence[Row]]) -> str:
     )
 
 
+def as_markdown(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> list[str]:
+    return [f"| {' | '.join(row)} |" for row in (headings, ["---"] * len(headings), *rows)]
+
+
 def summary(sections: Mapping[str, Sequence[Row]]) -> str:
     barred = [row for rows in sections.values() for row in rows if row.bar is not None]
     missed = [row.name for row in barred if not row.ok]
@@ -54,23 +58,23 @@ def as_data(sections: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    baseline = "" if row.baseline is None else _amount(row.baseline, row.unit)
-    compared = _amount(row.compared, row.compared_unit)
+    baseline = "" if row.baseline is None else amount(row.baseline, row.unit)
+    compared = amount(row.compared, row.compared_unit)
     return (
         f"  {row.name}",
-        _amount(row.measured, row.unit),
+        amount(row.measured, row.unit),
         baseline,
         compared if row.compared_unit == "x" or row.compared < 0 else f"+{compared}",
-        _bar(row.bar, row.compared_unit),
+        bar_words(row.bar, row.compared_unit),
         _WORDS[row.ok],
     )
 
 
-def _bar(bar: Bar | None, unit: str) -> str:
+def bar_words(bar: Bar | None, unit: str) -> str:
     return "" if bar is None else f"{_SIGNS[bar.sense]} {bar.value:g}{_joint(unit)}"
 
 
-def _amount(value: float, unit: str) -> str:
+def amount(value: float, unit: str) -> str:
     digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
     return f"{value:.{digits}f}{_joint(unit)}"
 

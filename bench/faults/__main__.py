@@ -18,7 +18,8 @@ from bench.faults.harnesses import HARNESSES, REFERENCES
 from bench.faults.judge import Cell, Result, play
 from bench.faults.lies import ACTS
 from bench.faults.stage import CannotRunError
-from bench.faults.table import as_markdown, as_text, by_act, by_promise, grid, read, write
+from bench.faults.table import as_text, by_act, by_promise, grid, read, write
+from bench.table import as_markdown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

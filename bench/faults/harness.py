@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -16,8 +17,9 @@ INSTALL_SECONDS = 900
 
 
 def cache_folder() -> Path:
+    """In a folder of this environment, and not among its own packages."""
     given = os.environ.get("FAULTS_CACHE")
-    return Path(given) if given else Path.home() / ".cache" / "ralph-faults"
+    return Path(given) if given else Path(sys.prefix) / "peers"
 
 
 class Harness:
@@ -106,11 +108,7 @@ def install_pip(name: str, version: str) -> Path:
     if not folder.exists():
         python = _python()
         subprocess.run([python, "-m", "venv", folder], check=True, timeout=INSTALL_SECONDS)
-        try:
-            _install([str(folder / "bin" / "pip"), "install", "--quiet"], folder, [f"{name}=={version}"])
-        except CannotRunError:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        _install([str(folder / "bin" / "pip"), "install", "--quiet"], folder, [f"{name}=={version}"])
     return folder / "bin"
 
 
@@ -138,6 +136,7 @@ def _install(command: Sequence[str], folder: Path, packages: Sequence[str]) -> N
         timeout=INSTALL_SECONDS,
     )
     if ran.returncode != 0:
+        shutil.rmtree(folder, ignore_errors=True)  # a part of it would pass for the whole next time
         raise CannotRunError(
             f"could not install {packages[0]}: {(ran.stderr.strip() or ran.stdout.strip())[-200:]}"
         )

@@ -69,10 +69,6 @@ def as_text(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> list[str]
     ]
 
 
-def as_markdown(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in (headings, ["---"] * len(headings), *rows)]
-
-
 def read(path: Path) -> dict[str, Any]:
     """What earlier runs wrote; none is an empty document."""
     document = json.loads(path.read_text()) if path.exists() else {"harnesses": {}, "cells": []}

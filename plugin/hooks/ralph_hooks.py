@@ -31,6 +31,7 @@ The only module that does either. It imports little of the standard library, and
 
     PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
     OTHERS = 0o077
+    _WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
     class NotPlain(OSError):
         """A pipe or a device, which might never end."""
@@ -78,7 +79,7 @@ The only module that does either. It imports little of the standard library, and
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
             raise
-        _sync_folder(folder)
+        sync_folder(folder)
 
     def _permissions_of(folder: int, name: str) -> int | None:
         """None: there is no such file. What we write can be read again, whatever an agent made of it."""
@@ -90,9 +91,23 @@ The only module that does either. It imports little of the standard library, and
 
     def write_private(path: Path, content: bytes) -> None:
         """Into a file for this user alone, whatever the umask; what was in it is lost. Raises OSError for a link."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        with open(os.open(path, flags, PRIVATE_FILE), "wb") as file:  # noqa: PTH123 a descriptor
-            file.write(content)
+        _write_to(os.open(path, _WRITE | os.O_TRUNC, PRIVATE_FILE), content)
+
+    def write_new(path: Path, content: bytes) -> None:
+        """The same, but raises FileExistsError for whatever is there, a link too."""
+        _write_to(os.open(path, _WRITE | os.O_EXCL, PRIVATE_FILE), content)
+
+    def _write_to(descriptor: int, content: bytes) -> None:
+        try:
+            write_all(descriptor, content)
+        finally:
+            os.close(descriptor)
+
+    def write_all(descriptor: int, content: bytes) -> None:
+        """However many calls the system needs for it. Raises OSError."""
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
 
     def is_true(look: Callable[[], bool]) -> bool:
         """The answer of ``path.exists`` and the like; what lies in a folder that may not be searched is not there.
@@ -117,7 +132,7 @@ The only module that does either. It imports little of the standard library, and
         except ValueError:  # a NUL in it
             return path
 
-    def _sync_folder(folder: int) -> None:
+    def sync_folder(folder: int) -> None:
         """Make the new name durable, where a directory can be opened."""
         from contextlib import suppress
 

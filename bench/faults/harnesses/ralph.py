@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 
 import ralph
 from bench.faults.acts import Act, Promise
 from bench.faults.harness import Harness
 from bench.faults.stage import Stage
+from bench.project import ralph_program
 
 CLAIM = "<response>DONE</response>"
 
@@ -39,10 +39,10 @@ class Ralph(Harness):
         )
 
     def command(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
-        return [sys.executable, "-m", "ralph", "run", "-f", "PROMPT.md", "-m", str(iterations)]
+        return [ralph_program(), "run", "-f", "PROMPT.md", "-m", str(iterations)]
 
     def again(self, stage: Stage, act: Act, iterations: int) -> Sequence[str]:
-        return [sys.executable, "-m", "ralph", "resume"]
+        return [ralph_program(), "resume"]
 
     def done(self, stage: Stage, code: int | None, output: str) -> str:
         return "exit 0" if code == 0 else ""

@@ -19,6 +19,7 @@ IGNORED = "# written by ralph: runs are private, the team's settings are shared\
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 OTHERS = 0o077
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class NotPlain(OSError):
@@ -69,7 +70,7 @@ def write_in(folder: int, name: str, content: str | bytes, *, mode: int | None =
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def _permissions_of(folder: int, name: str) -> int | None:
@@ -83,9 +84,26 @@ def _permissions_of(folder: int, name: str) -> int | None:
 
 def write_private(path: Path, content: bytes) -> None:
     """Into a file for this user alone, whatever the umask; what was in it is lost. Raises OSError for a link."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-    with open(os.open(path, flags, PRIVATE_FILE), "wb") as file:  # noqa: PTH123 a descriptor
-        file.write(content)
+    _write_to(os.open(path, _WRITE | os.O_TRUNC, PRIVATE_FILE), content)
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """The same, but raises FileExistsError for whatever is there, a link too."""
+    _write_to(os.open(path, _WRITE | os.O_EXCL, PRIVATE_FILE), content)
+
+
+def _write_to(descriptor: int, content: bytes) -> None:
+    try:
+        write_all(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """However many calls the system needs for it. Raises OSError."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def is_true(look: Callable[[], bool]) -> bool:
@@ -114,7 +132,7 @@ def expand_home(path: str, environ: Mapping[str, str] = os.environ) -> str:
         return path
 
 
-def _sync_folder(folder: int) -> None:
+def sync_folder(folder: int) -> None:
     """Make the new name durable, where a directory can be opened."""
     from contextlib import suppress
 

@@ -85,6 +85,31 @@ class Ran:
         return self.err or self.text or f"exit code {self.code}"
 
 
+class _SlowWatch:
+    """A git that takes long may be waiting at a pipe where it expects a file. Most take no time at all, so there is no
+    task before that."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._releasing: asyncio.Task[None] | None = None
+        self._later = asyncio.get_running_loop().call_later(SLOW[0], self._begin)
+
+    def _begin(self) -> None:
+        self._releasing = asyncio.create_task(self._release())
+
+    async def _release(self) -> None:
+        from ralph.adapters.git_pipes import release_pipes
+
+        for seconds in (*SLOW[1:], 0.0):
+            await asyncio.to_thread(release_pipes, self._root)
+            await asyncio.sleep(seconds)
+
+    def cancel(self) -> None:
+        self._later.cancel()
+        if self._releasing is not None:
+            self._releasing.cancel()
+
+
 class Git:
     """Git commands in one working tree.
 
@@ -141,7 +166,7 @@ class Git:
 
         variables = {**self._environment, **(environment or {})}
         variables |= REMOTE if is_remote else behind_gate(self.root, variables)
-        watch = asyncio.create_task(self._watch())
+        watch = _SlowWatch(self.root)
         try:
             exit_ = await self._runner.run(
                 Command(
@@ -162,14 +187,6 @@ class Git:
             return Ran(None, bytes(output[:most]), f"it printed more than {most:,} bytes", is_cut=True)
         code = exit_.code if exit_.ending is Ending.EXITED else None
         return Ran(code, bytes(output), exit_.error or err.text().strip())
-
-    async def _watch(self) -> None:
-        """A git that takes long may be waiting at a pipe where it expects a file."""
-        for seconds in SLOW:
-            await asyncio.sleep(seconds)
-            from ralph.adapters.git_pipes import release_pipes
-
-            await asyncio.to_thread(release_pipes, self.root)
 
     async def must(
         self,

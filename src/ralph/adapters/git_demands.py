@@ -55,10 +55,11 @@ def git_demands(state: Path, workspace: Path) -> tuple[Demand, ...]:
     A worktree has settings of its own, and says itself where the shared ones are. Runs nothing.
     """
     places: dict[Path, GitFolders] = {}
-    found = [demand for start in dict.fromkeys((state, workspace)) for demand in _find(start, places)]
+    listed: set[Path] = set()
+    found = [demand for start in dict.fromkeys((state, workspace)) for demand in _find(start, places, listed)]
     for worktree in _prepared(state / PREPARED):
         # Git does not work where there is no repository; ralph makes such a worktree again.
-        found += (demand for demand in _find(worktree, places) if demand.means != _NOWHERE)
+        found += (demand for demand in _find(worktree, places, listed) if demand.means != _NOWHERE)
     configs = {config: folders for folders in places.values() for config in configs_of(folders)}
     found += chain.from_iterable(
         _elsewhere(folder) for folder in {one.common: None for one in places.values()}
@@ -75,8 +76,11 @@ def _prepared(folder: Path) -> list[Path]:
     return [one for one in found if is_true((one / MARKER).is_file)]
 
 
-def _find(start: Path, places: dict[Path, GitFolders]) -> Iterator[Demand]:
-    """Add the repository that contains ``start``, its worktrees, and what only looks like one on the way there."""
+def _find(start: Path, places: dict[Path, GitFolders], listed: set[Path]) -> Iterator[Demand]:
+    """Add the repository that contains ``start``, its worktrees, and what only looks like one on the way there.
+
+    ``listed``: repositories whose worktrees were added before: hundreds of worktrees are all of one.
+    """
     top = start.absolute()
     for folder in (top, *top.parents):
         if not is_true(partial(is_marked, folder)):
@@ -90,11 +94,12 @@ def _find(start: Path, places: dict[Path, GitFolders]) -> Iterator[Demand]:
             yield _about(_NOWHERE, folder / MARKER)
             return
         places[folders.own] = folders
-        for own in known_worktrees(folders):
+        for own in () if folders.common in listed else known_worktrees(folders):
             try:
                 places.setdefault(own, GitFolders(folders.top, own, common_folder(own)))
             except NotExamined as error:
                 yield not_examined(error.file)
+        listed.add(folders.common)
         if is_true(partial(is_surely_valid, folders)):
             return
 

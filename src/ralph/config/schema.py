@@ -294,6 +294,14 @@ class LimitsSettings:
         means="sets the limit of iterations without progress to",
         says={0: "never ends a run for lack of progress"},
     )
+    keep_iterations: int | None = setting(
+        COUNT,
+        None,
+        "Judged iterations of a run, the newest, whose prompts, streams and logs are kept; null: all. The record tells of every"
+        " iteration all the same.",
+        means="removes the files of iterations except the newest",
+        says={None: "keeps the files of all iterations"},
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ralph.domain.loop.assignment import Assignment
 from ralph.domain.loop.claims import Signal
 from ralph.domain.loop.cut_off import cut_off_remark, cut_off_warning
@@ -25,12 +23,10 @@ from ralph.domain.loop.unjudged import UnjudgedSession
 from ralph.engine.deadline import until_time_is_over
 from ralph.engine.parts import LoopParts
 from ralph.engine.ports import AgentRequest, Judging, Snapshot, Trigger, When
+from ralph.engine.progress import Progress
 from ralph.engine.tally import Tally
 from ralph.errors import RalphError
 from ralph.values import replace
-
-Save = Callable[[LoopState], LoopState]
-"""Puts on record where the run stands; gives the state with the time that the run has taken."""
 
 LOST = (
     "its files are still there; before you continue, bring .git back from a backup or another clone, "
@@ -41,17 +37,17 @@ PROMPT_SHOWN = 200
 
 
 async def iterate(
-    parts: LoopParts, assignment: Assignment, state: LoopState, *, save: Save
+    parts: LoopParts, assignment: Assignment, state: LoopState, progress: Progress
 ) -> tuple[LoopState, Evidence, Decision]:
     """The state comes back with what was spent and what is of concern; counting is ``LoopState.after``."""
     began = parts.clock.monotonic()
     state = state.launching(assignment.key, forgets_unjudged=assignment.forgets_unjudged)
     spent_before = state.spend
     if state.unjudged is None:
-        report = await _session(parts, assignment, state, save)
-        state = save(state.spending(report.spend))  # it is known now, whatever happens while it is judged
+        report = await _session(parts, assignment, state, progress)
+        state = progress.owe(state.spending(report.spend))  # known, whatever happens while it is judged
     else:
-        report = _session_before(parts, assignment, state, state.unjudged, save)
+        report = _session_before(parts, assignment, state, state.unjudged, progress)
     tally = Tally(parts.publish)
     async with until_time_is_over(parts.control, parts.time_over) as control:
         judging = Judging(
@@ -62,7 +58,7 @@ async def iterate(
             publish=tally,
             control=control,
         )
-        evidence, decision, state = await _judge(parts, judging, tally, state, save)
+        evidence, decision, state = await _judge(parts, judging, tally, state, progress)
     seconds = parts.clock.monotonic() - began
     parts.publish(ending(state, evidence, decision, spend=state.spend - spent_before, seconds=seconds))
     return state, evidence, decision
@@ -85,7 +81,9 @@ def ending(
     )
 
 
-async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, save: Save) -> AgentReport:
+async def _session(
+    parts: LoopParts, assignment: Assignment, state: LoopState, progress: Progress
+) -> AgentReport:
     number = state.iteration + 1
     feedback = list(state.feedback)
     for adviser in parts.advisers:
@@ -108,7 +106,7 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, s
             promise=assignment.promise,
         )
     )
-    save(state)
+    progress.save(state)
     request = AgentRequest(
         prompt=prompt,
         prompt_file=files.prompt,
@@ -123,7 +121,7 @@ async def _session(parts: LoopParts, assignment: Assignment, state: LoopState, s
 
 
 def _session_before(
-    parts: LoopParts, assignment: Assignment, state: LoopState, session: UnjudgedSession, save: Save
+    parts: LoopParts, assignment: Assignment, state: LoopState, session: UnjudgedSession, progress: Progress
 ) -> AgentReport:
     """What it left is in the workspace: only whoever should have judged it must be asked again."""
     parts.publish(
@@ -139,12 +137,12 @@ def _session_before(
             promise=assignment.promise,
         )
     )
-    save(state)
+    progress.save(state)
     return session.report
 
 
 async def _judge(
-    parts: LoopParts, judging: Judging, tally: Tally, state: LoopState, save: Save
+    parts: LoopParts, judging: Judging, tally: Tally, state: LoopState, progress: Progress
 ) -> tuple[Evidence, Decision, LoopState]:
     report, control = judging.report, judging.control
     evidence = Evidence(report)
@@ -172,10 +170,10 @@ async def _judge(
             try:
                 result = await tally.run(check, judging, time_over=parts.time_over)
             except RalphError:
-                _add_spend(state, tally.take(), save)
+                _add_spend(state, tally.take(), progress)
                 raise
         evidence = replace(evidence, results=(*evidence.results, result))
-        state = _add_spend(state, result.spend, save)
+        state = _add_spend(state, result.spend, progress)
         if result.concern:
             state = state.concerned(result.concern)
         if control.stopping:
@@ -198,19 +196,19 @@ async def _judge(
         parts.publish(Warned(denials_warning(report, agent=parts.agent.name)))
         evidence = replace(evidence, remarks=(*evidence.remarks, denials_remark(report)))
     if evidence.proven:
-        state, evidence, is_cut = await _act(parts, Trigger.ON_PROOF, judging, state, evidence, save)
+        state, evidence, is_cut = await _act(parts, Trigger.ON_PROOF, judging, state, evidence, progress)
         if is_cut:
             return evidence, _interrupted(), state
     parts.publish(ClaimsSought(tuple(f"{signal.claim}: {signal.source}" for signal in signals)))
     decision = _decide(parts, judging, state, evidence)
     if isinstance(decision, Accept):
-        state, evidence, _ = await _act(parts, Trigger.ON_ACCEPT, judging, state, evidence, save)
+        state, evidence, _ = await _act(parts, Trigger.ON_ACCEPT, judging, state, evidence, progress)
     return evidence, decision, state
 
 
-def _add_spend(state: LoopState, spend: Spend, save: Save) -> LoopState:
+def _add_spend(state: LoopState, spend: Spend, progress: Progress) -> LoopState:
     """What a check or an action asked an agent costs as well."""
-    return save(state.spending(spend)) if spend != Spend() else state
+    return progress.save(state.spending(spend)) if spend != Spend() else state
 
 
 def _decide(parts: LoopParts, judging: Judging, state: LoopState, evidence: Evidence) -> Decision:
@@ -229,20 +227,26 @@ def _interrupted() -> Decision:
 
 
 async def _act(
-    parts: LoopParts, trigger: Trigger, judging: Judging, state: LoopState, evidence: Evidence, save: Save
+    parts: LoopParts,
+    trigger: Trigger,
+    judging: Judging,
+    state: LoopState,
+    evidence: Evidence,
+    progress: Progress,
 ) -> tuple[LoopState, Evidence, bool]:
     """A failed action never ends a run. One that the agent can fix denies the proof, like a check;
     any other is a concern of the user's. True: a stop came in between, and the rest was left."""
     for action in parts.actions:
         if action.trigger is not trigger:
             continue
+        progress.pay()
         judging.publish(ActionStarted(action.name))
         began = parts.clock.monotonic()
         # What is proven is finished, and an action says itself what it cost.
         result = await action.run(replace(judging, control=parts.control, publish=parts.publish))
         seconds = parts.clock.monotonic() - began
         judging.publish(ActionEnded(action.name, result.ok, result.message, seconds))
-        state = _add_spend(state, result.spend, save)
+        state = _add_spend(state, result.spend, progress)
         if result.is_cut:
             return state, evidence, True
         if result.ok:

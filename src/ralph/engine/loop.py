@@ -14,6 +14,7 @@ from ralph.engine.iteration import ending, iterate
 from ralph.engine.parts import LoopParts
 from ralph.engine.pause import pause_after, stand_by, wait_for_work
 from ralph.engine.ports import Snapshot
+from ralph.engine.progress import Progress
 from ralph.engine.shift import ShiftOver
 from ralph.errors import GitFailed, RalphError
 from ralph.values import dataclass, replace
@@ -41,33 +42,18 @@ class RunResult:
         return self.state.concerns
 
 
-class _Progress:
-    """The state that was saved last. It holds also if a step fails in the middle: its cost is known then."""
-
-    def __init__(self, parts: LoopParts, state: LoopState) -> None:
-        self._journal = parts.journal
-        self._clock = parts.clock
-        self._began = parts.clock.monotonic() - state.seconds
-        self._saved = state
-
-    def now(self, state: LoopState) -> LoopState:
-        """With the time that the run has taken, by a clock that nobody sets."""
-        return state.timed(self._clock.monotonic() - self._began)
-
-    def save(self, state: LoopState) -> LoopState:
-        self._saved = self.now(state)
-        self._journal.commit(self._saved)
-        return self._saved
-
-    @property
-    def saved(self) -> LoopState:
-        return self.now(self._saved)
-
-
 async def run_loop(parts: LoopParts) -> RunResult:
     """Iterate until the work is drained, a limit is reached, or someone says stop."""
     state = await _with_snapshot(parts)
-    progress = _Progress(parts, state)
+    progress = Progress(parts, state)
+    try:
+        return await _run(parts, state, progress)
+    finally:
+        with contextlib.suppress(RalphError):  # something else failed before
+            progress.pay()
+
+
+async def _run(parts: LoopParts, state: LoopState, progress: Progress) -> RunResult:
     while True:
         try:
             stop, state = await _turn(parts, state, progress)
@@ -76,12 +62,12 @@ async def run_loop(parts: LoopParts) -> RunResult:
             raise
         except RalphError as error:
             if isinstance(error, GitFailed) and parts.control.stopping:  # it was not given the time
-                return await _end(parts, progress.saved, Stop(Outcome.CANCELLED, STOPPED))
+                return await _end(parts, progress, progress.saved, Stop(Outcome.CANCELLED, STOPPED))
             with contextlib.suppress(RalphError):  # it may be the record itself that failed
-                await _end(parts, progress.saved, Stop(Outcome.FAILED, error.message, error.hint))
+                await _end(parts, progress, progress.saved, Stop(Outcome.FAILED, error.message, error.hint))
             raise
         if stop is not None:
-            return await _end(parts, progress.now(state), stop)
+            return await _end(parts, progress, progress.now(state), stop)
 
 
 async def _with_snapshot(parts: LoopParts) -> LoopState:
@@ -98,7 +84,7 @@ async def _with_snapshot(parts: LoopParts) -> LoopState:
     return replace(state, fingerprint=found.fingerprint, commit=found.commit)
 
 
-async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tuple[Stop | None, LoopState]:
+async def _turn(parts: LoopParts, state: LoopState, progress: Progress) -> tuple[Stop | None, LoopState]:
     """One turn: what is next, whether it may be done, doing it, taking the decision in."""
     stopping = await stand_by(parts.control, lambda: parts.budget.exceeded(progress.now(state)))
     offered = await parts.work.next(progress.now(state))
@@ -137,9 +123,14 @@ async def _turn(parts: LoopParts, state: LoopState, progress: _Progress) -> tupl
     parts.shift.begin_session()
     if assignment.key != state.assignment:
         await _look_at_workspace(parts)
-    state, evidence, decision = await iterate(parts, assignment, state, save=progress.save)
-    await parts.work.settle(assignment, evidence, decision)
-    state = progress.save(state.after(evidence, decision))
+    state, evidence, decision = await iterate(parts, assignment, state, progress)
+    if progress.may_wait:
+        await parts.work.settle(assignment, evidence, decision)
+        state = progress.owe(state.after(evidence, decision))
+    else:  # it asks for what it has kept of this, and must not know more of it than the record
+        progress.pay()
+        await parts.work.settle(assignment, evidence, decision)
+        state = progress.save(state.after(evidence, decision))
     if isinstance(decision, Stop):
         return decision, state
     if await pause_after(decision, state, parts):
@@ -154,7 +145,7 @@ async def _look_at_workspace(parts: LoopParts) -> None:
 
 
 async def _take_in(
-    parts: LoopParts, state: LoopState, evidence: Evidence, progress: _Progress
+    parts: LoopParts, state: LoopState, evidence: Evidence, progress: Progress
 ) -> tuple[Stop | None, LoopState]:
     """What was judged without a session: nothing was launched that could count, so faults are retried, and it is
     no matter how many launches are left."""
@@ -181,7 +172,7 @@ async def _count(parts: LoopParts, state: LoopState, settled: Settled) -> LoopSt
     return state.after(evidence, decision)
 
 
-async def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:
+async def _end(parts: LoopParts, progress: Progress, state: LoopState, stop: Stop) -> RunResult:
     if stop.outcome is Outcome.CANCELLED and (why := parts.why_stopped()):
         stop = replace(stop, reason=stop.reason.replace(STOPPED, why, 1))
     is_limited = stop.outcome is Outcome.EXHAUSTED
@@ -199,5 +190,5 @@ async def _end(parts: LoopParts, state: LoopState, stop: Stop) -> RunResult:
             tree=await parts.tree_change(),
         )
     )
-    parts.journal.commit(state)
+    progress.commit(state)
     return RunResult(stop.outcome, stop.reason, state, stop.hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, runtime_checkable
 
 from ralph.domain.agent.events import AgentEvent, Usage
 from ralph.domain.loop.assignment import Assignment, Offer
@@ -332,6 +332,14 @@ class Work(Protocol):
     async def settle(self, assignment: Assignment, evidence: Evidence | None, decision: Decision) -> None:
         """Take the decision in. Idempotent: a crash may repeat it. ``evidence`` is None when a limit decided."""
         ...
+
+
+@runtime_checkable
+class Stateless(Work, Protocol):
+    """Work that keeps nothing of what was decided, on disk or elsewhere: all of it is in the run's state. So the record of a
+    decision may wait until the next iteration begins, if that is at once."""
+
+    is_stateless: Literal[True]
 
 
 class PromptStyle(Protocol):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from ralph.domain.agent.events import TurnEnded
+from ralph.domain.agent.events import TurnEnded, Usage
 from ralph.domain.loop.events import AgentActed, AgentEnded, LoopEvent
 from ralph.domain.text.masking import mask_all
 from ralph.engine.ports import Clock, Journal
 from ralph.errors import RalphError
 
+NOTHING = Usage()
 Listener = Callable[[LoopEvent, float], None]
 
 FLUSH_SECONDS = 0.25
@@ -50,11 +51,13 @@ class Recorder:
             event = mask_all(event, self._redact)
         at = self._clock.now()
         self._journal.append(event, at=at)
-        if _says_what_was_spent(event):
+        if isinstance(event, AgentEnded):
+            self._flush_next()
+        elif _says_what_was_spent(event):
             self._journal.flush()
         elif not self._flush_is_due:
             self._flush_is_due = True
-            asyncio.get_running_loop().call_later(self._flush_after, self._flush)
+            asyncio.get_running_loop().call_later(self._flush_after, self._flush_late)
         for listener in list(self._listeners):
             try:
                 listener(event, at)
@@ -62,8 +65,16 @@ class Recorder:
                 self._listeners.remove(listener)
                 self._complain(f"a listener failed and was dropped: {error!r}")
 
-    def _flush(self) -> None:
+    def _flush_next(self) -> None:
+        """As soon as anything is waited for, and after what is saved then: usually there is nothing left to write."""
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self._flush)
+
+    def _flush_late(self) -> None:
         self._flush_is_due = False
+        self._flush()
+
+    def _flush(self) -> None:
         try:
             self._journal.flush()
         except RalphError as error:
@@ -72,6 +83,12 @@ class Recorder:
 
 def _says_what_was_spent(event: LoopEvent) -> bool:
     """Such an event is on record at once: money that was spent must be counted also if ralph is killed now."""
-    return isinstance(event, AgentEnded) or (
-        isinstance(event, AgentActed) and any(isinstance(each, TurnEnded) for each in event.events)
+    return (
+        isinstance(event, AgentActed)
+        and TurnEnded
+        in map(type, event.events)  # quick: a batch has thousands of events, and hardly ever one
+        and any(
+            isinstance(each, TurnEnded) and (each.cost_usd is not None or each.usage != NOTHING)
+            for each in event.events
+        )
     )

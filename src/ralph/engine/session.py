@@ -126,7 +126,6 @@ class AgentSession:
 
         def started(running: Running) -> None:
             listener.started(running)
-            beside.append(asyncio.ensure_future(listener.look_regularly()))
             beside.extend(asyncio.ensure_future(each.attend(running)) for each in self._attendants)
 
         try:
@@ -140,6 +139,7 @@ class AgentSession:
                 stop=stop,
             )
         finally:
+            listener.stop_looking()
             await _dismiss(beside)
         listener.finish()
         if exit_.left_behind:
@@ -251,12 +251,14 @@ class _Listener:
         self._running: Running | None = None
         self._partner: Partner | None = None
         self._patience: float | None = None
+        self._looking: asyncio.TimerHandle | None = None
         self.limit = ""  # why it was ended before its time
         self.transcript = transcript
         self.stderr_tail = Excerpt(STDERR_KEPT, Keep.TAIL)
 
     def started(self, running: Running) -> None:
         self._running = running
+        self._look_later()
         self._publish(AgentStarted(self._command_line, running.pid, self._purpose))
         if self._conversation is not None and isinstance(running, Partner):
             self._partner = running
@@ -291,10 +293,19 @@ class _Listener:
     def finish(self) -> None:
         self._take(list(self._parser.finish()), has_long=True)
 
-    async def look_regularly(self) -> None:
-        while self._watch is not None and self._running is not None and not self.limit:
-            await asyncio.sleep(LOOK_EVERY)
+    def _look_later(self) -> None:
+        if self._watch is not None and not self.limit:
+            self._looking = asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+
+    def _look(self) -> None:
+        assert self._running is not None
+        with contextlib.suppress(Exception):  # the session is judged by what it left
             self._look_for_limit(self._running)
+            self._look_later()
+
+    def stop_looking(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
 
     def _take(self, events: list[AgentEvent], *, has_long: bool) -> None:
         if not events:

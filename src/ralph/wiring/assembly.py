@@ -17,6 +17,7 @@ from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.shell import shell_argv
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.elapsed import Elapsed
+from ralph.adapters.storage.old_files import OldFiles
 from ralph.domain.loop.events import Warned
 from ralph.engine.budget_meter import Meter
 from ralph.engine.loop import RunResult, run_loop
@@ -100,10 +101,19 @@ async def open_run(
             telemetry = _telemetry(launch, record, environ, redactor, complain)
             if telemetry is not None:
                 stack.push_async_callback(telemetry.finish, control)
+            old_files = OldFiles(
+                record.folder, launch.state_folder, keep=launch.settings.limits.keep_iterations
+            )
+            stack.callback(old_files.finish)
             publish = Recorder(
                 record.journal,
                 clock,
-                [meter, *listeners, *(each for each in (notifying, telemetry) if each is not None)],
+                [
+                    meter,
+                    old_files,
+                    *listeners,
+                    *(each for each in (notifying, telemetry) if each is not None),
+                ],
                 complain=complain,
                 redact=redactor.redact,
             )

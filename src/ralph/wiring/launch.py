@@ -28,6 +28,7 @@ from ralph.wiring.agents import ChosenAgents
 from ralph.wiring.requirements import absent_programs
 
 if TYPE_CHECKING:
+    from ralph.adapters.processes.watcher import Watcher
     from ralph.adapters.workspace.program_files import ProgramFiles
     from ralph.domain.loop.interlude import Interlude
     from ralph.domain.trust.demand import Demand
@@ -133,6 +134,7 @@ class Launch:
     watch: Watch | None = None  # a limit of someone else's that may end a session too
     demands: tuple[Demand, ...] = ()  # what its plan, tasks or git want to run, besides its settings
     quota: Quota | None = None  # what the run that it is a part of knows about subscriptions
+    watcher: Watcher | None = None  # of the run that it is a part of, in the same process
     time_over: TimeOver = no_deadline  # someone else's time, which ends whatever judges it too
     shift: Shift = ENDLESS  # how much of the run this process does
     interlude: Interlude | None = None  # what lay before this process, of a run that is handed over

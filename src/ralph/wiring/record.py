@@ -99,7 +99,7 @@ def open_record(
             str(launch.root.workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
         ) as holds,
         SqliteJournal(folder, database, run_id, owner=me, now=clock.now(), redact=redactor.redact) as journal,
-        start_watcher(run_id) as watcher,
+        start_watcher(run_id) if launch.watcher is None else launch.watcher.shared_by(run_id) as watcher,
         registered_child(environ, run_id, me),
     ):
         record = Record(

@@ -71,6 +71,33 @@ def test_a_run_that_took_its_leave_is_not_cleaned_up_by_the_watcher(
         other.wait()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each run has a watcher of its own")
+def test_a_watcher_that_runs_share_ends_what_is_left_of_each_that_has_not_ended(
+    run_id: str, alive: Alive, until: Until
+) -> None:
+    runs = [run_id, f"{run_id}-part", f"{run_id}-ended"]
+    left = [
+        subprocess.Popen(["sleep", "1000"], env={**os.environ, "RALPH_RUN_ID": name}, start_new_session=True)
+        for name in runs
+    ]
+    ralph = subprocess.Popen(
+        [sys.executable, CHILDREN / "shares_its_watcher.py", *runs], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert ralph.stdout is not None
+        watcher = int(ralph.stdout.readline())
+        assert all(process.poll() is None for process in left)
+        ralph.kill()
+        until(lambda: not alive(watcher))
+        assert [process.poll() for process in left] == [-signal.SIGTERM, -signal.SIGTERM, None]
+    finally:
+        ralph.kill()
+        ralph.communicate()
+        for process in left:
+            process.kill()
+            process.wait()
+
+
 def ignored_signals(pid: int) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("SigIgn:"):

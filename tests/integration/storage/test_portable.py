@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -20,9 +21,10 @@ from hypothesis import strategies as st
 
 from ralph.adapters.storage.database import open_database, open_state_database
 from ralph.adapters.storage.portable import pack, read_manifest, unpack
-from ralph.adapters.storage.portable_files import PIECE, packed_place, spread, state_place
+from ralph.adapters.storage.portable_files import PIECE, PackedFiles, packed_place, spread, state_place
 from ralph.adapters.storage.portable_rows import EVENTS, OWNERS, TABLES, TABLES_LEFT
 from ralph.adapters.storage.request_marks import strange_requests
+from ralph.adapters.storage.streams import compress
 from ralph.domain.holder import NOBODY
 from ralph.errors import StoreError
 
@@ -100,6 +102,32 @@ def test_every_table_is_in_a_list(here: Path) -> None:
     with closing(sqlite3.connect(here / "ralph.db")) as database:
         found = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert found == {table.name for table in (*TABLES, EVENTS)} | set(TABLES_LEFT)
+
+
+def test_a_stream_that_is_compressed_while_its_run_is_packed_travels_in_one_form(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_run(here)
+    iterate(here, 1)
+    run, packed = here / "runs" / RUN, tmp_path / "packed"
+    packed.mkdir()
+    said = os.urandom(20_000).hex().encode()
+    (run / "agent_001.ndjson").write_bytes(said)
+    usual = PackedFiles.put_file
+
+    def put(self: PackedFiles, way: tuple[str, ...], source: Path, top: Path) -> None:
+        if source.name == "agent_001.ndjson":  # it was listed, and is about to be read
+            compress(source, top, is_wanted=lambda: True)
+            (run / "prompt_001.txt").unlink()
+        usual(self, way, source, top)
+
+    monkeypatch.setattr(PackedFiles, "put_file", put)
+    pack(here, packed, redact=str)
+    unpack(packed, tmp_path / "there" / ".ralph")
+
+    there = tmp_path / "there" / ".ralph" / "runs" / RUN
+    assert not (there / "agent_001.ndjson").exists()
+    assert gzip.decompress((there / "agent_001.ndjson.gz").read_bytes()) == said
 
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -59,6 +59,7 @@ ALLOWED = {
     "adapters/workspace/left_checkouts.py": "a folder of a random name in the temporary folder, which must not be there",
     "adapters/storage/child_runs.py": "works in a folder that it opened without a link",
     "adapters/storage/database.py": f"{OWN}; and the database, which SQLite opens by its name",
+    "adapters/storage/streams.py": "works in a folder that it opened without a link",
     "adapters/workspace/ignored_files.py": "lists what git lists; what it finds is opened below the top",
     "adapters/workspace/proof_store.py": MINE,
     "operations/agent_examination.py": "the user's own settings of the agent, in the home folder",

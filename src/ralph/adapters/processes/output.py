@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ralph.adapters.files import PRIVATE_FILE
+from ralph.adapters.files import PRIVATE_FILE, write_all
 from ralph.adapters.processes.redaction import Redactor
 from ralph.errors import StoreError
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 LONGEST_LINE = 64 * 1024 * 1024
 """A longer line comes in parts of this size: output without newlines must not fill the memory."""
 
@@ -86,24 +87,27 @@ class LogFile:
         self._descriptor: int | None = None
 
     def open(self) -> None:
-        flags = os.O_WRONLY | os.O_CLOEXEC
         try:
-            if self._path.is_symlink() or not self._path.is_char_device():
-                # An agent may have set a trap: a link to another file, a pipe that nobody reads.
-                self._path.unlink(missing_ok=True)
-                flags |= os.O_CREAT | os.O_EXCL
-            self._descriptor = os.open(self._path, flags, PRIVATE_FILE)
+            try:
+                self._descriptor = os.open(self._path, _NEW, PRIVATE_FILE)
+            except FileExistsError:
+                self._descriptor = self._open_again()
         except OSError as error:
             raise self._unwritable(error) from error
+
+    def _open_again(self) -> int:
+        if self._path.is_char_device() and not self._path.is_symlink():
+            return os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+        # An agent may have set a trap: a link to another file, a pipe that nobody reads.
+        self._path.unlink(missing_ok=True)
+        return os.open(self._path, _NEW, PRIVATE_FILE)
 
     def write(self, block: bytes) -> None:
         if self._descriptor is None:
             self.open()
         assert self._descriptor is not None
-        rest = memoryview(block)
         try:
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            write_all(self._descriptor, block)
         except OSError as error:
             raise self._unwritable(error) from error
 

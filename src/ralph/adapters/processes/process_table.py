@@ -107,7 +107,8 @@ def own_children() -> list[int] | None:
     children: list[int] = []
     try:
         for thread in os.listdir("/proc/self/task"):  # noqa: PTH208
-            children += map(int, Path(f"/proc/self/task/{thread}/children").read_bytes().split())
+            with open(f"/proc/self/task/{thread}/children", "rb", buffering=0) as file:  # noqa: PTH123
+                children += map(int, file.readall().split())
     except OSError:  # the kernel was built without it
         return None
     return children

@@ -6,12 +6,15 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from ralph.domain.text.masking import mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK, is_secret
 from ralph.patterns import pattern
 
 SHORTEST_SECRET = 8
+_SHORT = 200
+_MOST_KNOWN = 512
 
 _PASSWORD = pattern(r"://[^/?#@:\s]*:([^/?#@\s]+)@")
 _HEADER = pattern(r"((?:proxy-)?authorization|x-api-key|cookie)(\s*:\s*).+", re.IGNORECASE | re.DOTALL)
@@ -56,8 +59,13 @@ class Redactor:
         self._text_pattern = re.compile("|".join(map(re.escape, self._texts)))
         self._longest = max(map(len, self._blocks), default=0)
         self._block_pattern = re.compile(b"|".join(map(re.escape, self._blocks)))
+        # Events and states say the same few words in every iteration.
+        self._known = lru_cache(maxsize=_MOST_KNOWN)(self._redact)
 
     def redact(self, text: str) -> str:
+        return self._known(text) if len(text) <= _SHORT else self._redact(text)
+
+    def _redact(self, text: str) -> str:
         # Most text holds no secret, and searching for a literal is many times faster than the pattern.
         if any(secret in text for secret in self._texts):
             text = self._text_pattern.sub(MASK, text)

@@ -277,7 +277,7 @@ class _Living:
         for stream in tuple(self._streams):
             self._close(stream)
         if (keeper := self._child.keeper) is not None:
-            self._loop.remove_reader(keeper.control)
+            self._loop.remove_reader(keeper.control.fileno())
             keeper.release()
         adoption.unregister(self.spawn)
 
@@ -329,7 +329,7 @@ class _Living:
     def _watch_for_exit(self) -> None:
         keeper = self._child.keeper
         if keeper is not None:
-            self._loop.add_reader(keeper.control, self._told)
+            self._loop.add_reader(keeper.control.fileno(), self._told)
         try:
             self._pidfd = os.pidfd_open(self.pid)
         except (AttributeError, OSError):  # macOS, or a kernel before 5.3; or its keeper has reaped it
@@ -345,11 +345,14 @@ class _Living:
         try:
             heard = keeper.heard()
         except ConnectionError:
-            self._loop.remove_reader(keeper.control)
+            self._loop.remove_reader(keeper.control.fileno())
             self._take_over(keeper)
             return
         if heard is not None:
             status, others_are_left = heard
+            self._loop.remove_reader(
+                keeper.control.fileno()
+            )  # what it says from now on is for the next program
             self.spawn.is_alone = not others_are_left
             self._child.is_reaped = True
             self.code = os.waitstatus_to_exitcode(status)
@@ -453,8 +456,10 @@ class _Living:
             self._later("idle", idle - silent, self._look_for_silence, idle)
 
     def _has_output_waiting(self) -> bool:
-        descriptors = [stream.descriptor for stream in self._streams]
-        return bool(descriptors) and bool(select.select(descriptors, (), (), 0)[0])
+        poll = select.poll()  # not select, which knows the first thousand descriptors only
+        for stream in self._streams:
+            poll.register(stream.descriptor, select.POLLIN)
+        return bool(poll.poll(0))
 
     def _stop_requested(self, stopping: asyncio.Future[object]) -> None:
         if stopping.cancelled():

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ralph.adapters.files import write_all
 from ralph.adapters.processes import adoption
 from ralph.adapters.processes.adoption import Spawn
 from ralph.adapters.processes.descendants import RUN_VARIABLE, SPAWN_VARIABLE
 from ralph.adapters.processes.keeper import Keeper
-from ralph.adapters.processes.nameless_file import open_nameless
+from ralph.adapters.processes.nameless_file import make_nameless
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher import Watcher
 from ralph.adapters.search_path import find_program
@@ -27,6 +28,7 @@ if sys.platform != "win32":
     import fcntl
 
 PIPE_SIZE = 1024 * 1024
+_COPIED_AT_ONCE = 1024 * 1024
 Find = Callable[[str], str | None]
 """Where the program of a name is; None: nowhere."""
 
@@ -175,11 +177,18 @@ def _copy(path: Path) -> int:
 
     The copy has no name. On Linux it is sealed as well, so that nothing inside can change a prompt that is not read yet.
     """
-    with path.open("rb") as file, open_nameless("stdin") as copy:
-        while chunk := file.read(PIPE_SIZE):
-            copy.write(chunk)
-        copy.seek(0)
-        descriptor = os.dup(copy.fileno())
+    source = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        descriptor = make_nameless("stdin")
+        try:
+            while block := os.read(source, _COPIED_AT_ONCE):
+                write_all(descriptor, block)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    finally:
+        os.close(source)
     if sys.platform == "linux" and hasattr(fcntl, "F_ADD_SEALS"):
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
         with contextlib.suppress(OSError):  # a file of a file system cannot be sealed

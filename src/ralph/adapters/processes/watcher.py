@@ -1,4 +1,4 @@
-"""A small process beside each run that starts its programs, and cleans up if ralph is killed."""
+"""A small process beside each ralph that starts the programs of its runs, and cleans up if ralph is killed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from ralph.adapters.processes import adoption, watcher_main
 from ralph.adapters.processes.keeper import Keeper, NoKeeper, Request, ask_for_keeper
+from ralph.adapters.processes.open_files import restore_limits
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher_main import end_run_processes
 from ralph.errors import RalphError
@@ -27,12 +28,17 @@ ANSWER_SECONDS = 10.0
 
 
 class Watcher:
-    """Holds the socket whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished."""
+    """Holds the socket whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished.
+
+    A keeper that has nothing more to keep waits here for the next program, which is spared a fork: one for all who share
+    this watcher, because most of their time agents work.
+    """
 
     def __init__(self, run_id: str) -> None:
         """Returns before the watcher is ready: the socket keeps what it is asked and watches for."""
-        self._run_id = run_id
-        self._process, self._channel = _start(run_id)
+        self._run_ids = [run_id]
+        self._process, self._channel = _start(self._run_ids)
+        self._spare: list[Keeper] = []
         self._is_open = True
 
     @property
@@ -40,31 +46,64 @@ class Watcher:
         return self._process.pid
 
     async def start(self, request: Request, standard: Sequence[int]) -> Keeper:
-        """The program that ``ask_for_keeper`` describes, started. Raises OSError if it cannot be."""
-        try:
-            return await self._started(request, standard)
-        except NoKeeper:  # an agent may kill what it finds
-            self._leave()
-            self._process, self._channel = _start(self._run_id)
-        try:
-            return await self._started(request, standard)
-        except NoKeeper as error:
-            message = "the process that is to watch over it is killed again and again"
-            raise OSError(0, message) from error
+        """The program of the request, started. Raises OSError if it cannot be."""
+        for keeper in self._keepers():
+            try:
+                await keeper.start(request, standard, within=ANSWER_SECONDS)
+            except NoKeeper:  # an agent may kill what it finds
+                keeper.abandon()
+            except BaseException:
+                keeper.abandon()
+                raise
+            else:
+                return keeper
+        message = "the process that is to watch over it is killed again and again"
+        raise OSError(0, message)
 
-    async def _started(self, request: Request, standard: Sequence[int]) -> Keeper:
-        keeper = ask_for_keeper(self._channel, request, standard)
+    def _keepers(self) -> Iterator[Keeper]:
+        """The spare one, one of this watcher, one of another."""
+        with contextlib.suppress(IndexError):
+            yield self._spare.pop()
+        asked = self._channel
+        with contextlib.suppress(NoKeeper):
+            yield ask_for_keeper(asked, self._take_back)
+        if self._channel is asked:  # else somebody else has noticed, and there is another one
+            self._leave()
+            self._process, self._channel = _start(self._run_ids)
+        with contextlib.suppress(NoKeeper):
+            yield ask_for_keeper(self._channel, self._take_back)
+
+    def _take_back(self, keeper: Keeper) -> bool:
+        is_wanted = self._is_open and not self._spare
+        if is_wanted:
+            self._spare.append(keeper)
+        return is_wanted
+
+    @contextlib.contextmanager
+    def shared_by(self, run_id: str) -> Iterator[Watcher]:
+        """For a run that is a part of the one it was started for, in the same process: hundreds need no more than one."""
+        if not LINUX:  # its socket would not keep our messages apart
+            with start_watcher(run_id) as own:
+                yield own
+            return
+        self._run_ids.append(run_id)
+        self._say(f"+{run_id}")
         try:
-            await keeper.started(within=ANSWER_SECONDS)
-        except BaseException:
-            keeper.abandon()
-            raise
-        return keeper
+            yield self
+        finally:
+            self._run_ids.remove(run_id)
+            self._say(f"-{run_id}")
+
+    def _say(self, words: str) -> None:
+        with contextlib.suppress(OSError):  # it was killed: the next one gets the whole list
+            self._channel.send(os.fsencode(words))
 
     def close(self) -> None:
         """Does not wait: the watcher may still be starting."""
         if self._is_open:
             self._is_open = False
+            while self._spare:
+                self._spare.pop().release()
             self._leave()
 
     def _leave(self) -> None:
@@ -89,13 +128,13 @@ def start_watcher(run_id: str) -> Watcher:
     return Watcher(run_id)
 
 
-def _start(run_id: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
     # Neither end is inherited by any other child. Only Linux has sockets that keep messages apart and say when they end.
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
     try:
         with theirs, adoption.birth_lock:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", os.path.realpath(watcher_main.__file__), run_id],
+                [sys.executable, "-I", "-S", os.path.realpath(watcher_main.__file__), *run_ids],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -104,6 +143,7 @@ def _start(run_id: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
                 start_new_session=True,
             )
             adoption.register_other(process.pid)
+            restore_limits(process.pid)
     except OSError as error:
         ours.close()
         message = f"cannot start the watcher with {sys.executable or 'an unknown Python'}: {error.strerror}"

@@ -1,11 +1,13 @@
 """The watcher's program: starts what ralph asks for, and if ralph is killed ends what the run left. Standard library only.
 
-Started as ``python -I -S watcher_main.py <run id>`` with a socket to ralph as standard input. A message with descriptors
-asks for a program. ``b`` means that ralph has finished. The end of the socket without it means that ralph was killed.
+Started as ``python -I -S watcher_main.py <run id>...`` with a socket to ralph as standard input. A message with a descriptor
+asks for a keeper. ``+<run id>`` and ``-<run id>`` say that a run in the same process has begun, or ended. ``b`` means that
+ralph has finished. The end of the socket without it means that ralph was killed.
 
 Each program gets a *keeper*: a fork of this process that adopts whatever the program leaves behind, also what cleared its
 environment, so that it is known to whom it belongs. The keeper is there before the program is, and ends all of it if ralph
-is killed. Only Linux lets a process adopt; elsewhere ralph starts its programs itself.
+is killed. One whose program has ended and left nothing may keep the next. Only Linux lets a process adopt; elsewhere ralph
+starts its programs itself.
 """
 
 from __future__ import annotations
@@ -16,16 +18,23 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
-from typing import NoReturn
+
+TYPE_CHECKING = False  # `typing` would be a fifth of what each fork copies
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import NoReturn
 
 _POLL = 0.02
 _MOST_LOOKS = 5
 _OFTEN_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _PR_SET_CHILD_SUBREAPER = 36
-DESCRIPTORS = 5
-"""That come with a request: the keeper's own socket, what to start, and standard input, output and error."""
+_DESCRIPTOR = 4  # bytes
+LONGEST = 256
+"""Bytes of a message to the watcher; a run's name is shorter."""
+STANDARD = 3
+LONGEST_MESSAGE = 32 * 1024
+"""A longer request comes in a file."""
 
 
 def end_run_processes(
@@ -36,7 +45,7 @@ def end_run_processes(
     TERM, ``grace`` seconds, KILL, until none is left or ``within`` seconds are over. Never this process, its
     ancestors, or the ``spared`` and what they started.
     """
-    return _end_all(lambda known: _members(run_id, known, spared), grace=grace, within=within)
+    return _end_all(lambda known: _members({run_id}, known, spared), grace=grace, within=within)
 
 
 def _end_all(
@@ -87,7 +96,7 @@ def _send(processes: Iterable[tuple[int, str]], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def main(run_id: str) -> None:
+def main(run_ids: set[str]) -> None:
     # What our children inherit as ignored, they must not be given back.
     usual = [number for number in _OFTEN_IGNORED if signal.getsignal(number) is not signal.SIG_IGN]
     # The watcher must survive the end of a terminal or a group: that is when it is needed.
@@ -104,71 +113,70 @@ def main(run_id: str) -> None:
     become_reaper = _become_reaper()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a keeper that has ended leaves nothing behind
     while True:
-        message, descriptors, *_ = socket.recv_fds(channel, 16, DESCRIPTORS)
-        if len(descriptors) < DESCRIPTORS:
+        message, descriptors = receive(channel, LONGEST, 1)
+        if message[:1] in (b"+", b"-"):
+            (run_ids.add if message[:1] == b"+" else run_ids.discard)(os.fsdecode(message[1:]))
+            continue
+        if not descriptors:
             break
         if os.fork() == 0:
             try:
-                for descriptor in descriptors:
-                    os.set_inheritable(descriptor, False)
                 os.dup2(1, 0)  # the watcher's own socket must end with the watcher
                 become_reaper()
-                keep(socket.socket(fileno=descriptors[0]), descriptors[1:], [*usual, *_IGNORED_BY_PYTHON])
+                keep(socket.socket(fileno=descriptors[0]), [*usual, *_IGNORED_BY_PYTHON])
             finally:
                 os._exit(1)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        os.close(descriptors[0])
     if not message:
-        end_run_processes(run_id)
+        _end_all(lambda known: _members(run_ids, known))
+
+
+def receive(channel, size: int, most: int) -> tuple[bytes, list[int]]:  # type: ignore[no-untyped-def]
+    """A message, and at most so many descriptors; nothing that is started meanwhile inherits them."""
+    import socket
+
+    # `socket.recv_fds` ignores the flag.
+    room, private = socket.CMSG_SPACE(_DESCRIPTOR * most), getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+    message, others, _, _ = channel.recvmsg(size, room, private)
+    descriptors = [
+        int.from_bytes(data[start : start + _DESCRIPTOR], sys.byteorder)
+        for level, kind, data in others
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS)
+        for start in range(0, len(data) - len(data) % _DESCRIPTOR, _DESCRIPTOR)
+    ]
+    return message, descriptors
 
 
 # --- the keeper of one program ---
 
 
-def keep(control, descriptors: list[int], usual_signals: Iterable[int]) -> NoReturn:  # type: ignore[no-untyped-def]
-    """Start the program that is asked for, and stay until ralph has no more use for it, or is gone.
+def keep(control, usual_signals: Iterable[int]) -> NoReturn:  # type: ignore[no-untyped-def]
+    """Have a process ready that becomes the program, and stay until ralph has no more use for it, or is gone.
 
-    ralph is told ``start <keeper> <pid>`` before the program can do anything, ``up`` or ``error <errno>`` when it has
-    begun or cannot, and ``exit <status> <whether others are left>``.
+    ralph is told ``ready <keeper> <pid>``, with a socket on which that process waits for what to become, and then
+    ``exit <status> <whether others are left>``. If none is left, the next one is made ready at once.
     """
+    import select
+
     os.setsid()
     deaths, woken = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(deaths, False)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    gate, opened = os.pipe()
-    failure, failed = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.close(opened)
-            os.read(gate, 1)
-            _become_program(descriptors, usual_signals)
-        except (OSError, ValueError) as error:
-            os.write(failed, b"%d" % (getattr(error, "errno", 0) or errno.EINVAL))
-        finally:
-            os._exit(255)
-    for descriptor in (gate, failed, *descriptors):
-        os.close(descriptor)
-    with contextlib.suppress(OSError):  # then ralph is gone, which is noticed below
-        control.send(b"start %d %d" % (os.getpid(), pid))
-        os.close(opened)
-        why_not = os.read(failure, 16)
-        control.send(b"error %s" % why_not if why_not else b"up")
-    import select
-
-    is_told = False
+    root = _make_ready(control, (deaths, woken), usual_signals)
     while True:
         ready, _, _ = select.select((control, deaths), (), ())
         if deaths in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(deaths, 4096)
-        status, is_alone = _reap(pid)
-        if status is not None and not is_told:
-            is_told = True
+        status, is_alone = _reap(root)
+        if status is not None:
+            root = 0
             with contextlib.suppress(OSError):
                 control.send(b"exit %d %d" % (status, not is_alone))
+            if is_alone:
+                root = _make_ready(control, (deaths, woken), usual_signals)
         if control in ready:
             try:
                 is_released = control.recv(16) == b"b"
@@ -176,23 +184,59 @@ def keep(control, descriptors: list[int], usual_signals: Iterable[int]) -> NoRet
                 is_released = False
             if not is_released:
                 _end_all(lambda _: _below(os.getpid()))
-            _reap(pid)
+            elif root:  # nobody told it what to become
+                os.kill(root, signal.SIGKILL)
+                os.waitpid(root, 0)
+            _reap(root)
             os._exit(0)
 
 
-def _become_program(descriptors: list[int], usual_signals: Iterable[int]) -> NoReturn:
+def _make_ready(control, own: Iterable[int], usual_signals: Iterable[int]) -> int:  # type: ignore[no-untyped-def]
+    """The pid of what will be the program. It is there before ralph knows of it, and does nothing before it is asked."""
+    import socket
+
+    keeper = os.getpid()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for descriptor in (control.fileno(), theirs.fileno(), *own):
+                os.close(descriptor)  # whoever waits for their end waits for the keeper's
+            _become_program(ours, keeper, usual_signals)
+        finally:
+            os._exit(255)
+    with contextlib.suppress(OSError):  # then ralph is gone, which is noticed
+        socket.send_fds(control, [b"ready %d %d" % (keeper, pid)], [theirs.fileno()])
+    ours.close()
+    theirs.close()
+    return pid
+
+
+def _become_program(gate, keeper: int, usual_signals: Iterable[int]) -> None:  # type: ignore[no-untyped-def]
+    """What is asked for; that this has begun is the end of the socket. Else ralph is told ``error <errno>``, or ``lost`` if the
+    keeper was killed meanwhile."""
     import marshal
 
-    request, *standard = descriptors
-    with open(request, "rb") as file:  # noqa: PTH123
-        program, argv, environment, folder = marshal.load(file)  # noqa: S302 - from ralph itself
     os.setsid()
-    os.chdir(folder)
-    for place, each in enumerate(standard):
-        os.dup2(each, place)
     for number in (*usual_signals, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    os.execve(program, argv, environment)  # noqa: S606 - as it was asked for
+    message, descriptors = receive(gate, LONGEST_MESSAGE, STANDARD + 1)
+    if not descriptors:
+        return
+    try:
+        standard, file = descriptors[:STANDARD], descriptors[STANDARD:]
+        for descriptor in file:
+            message = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+        program, argv, environment, folder = marshal.loads(message)  # noqa: S302 - from ralph itself
+        os.chdir(folder)
+        for place, each in enumerate(standard):
+            os.dup2(each, place)
+        if os.getppid() != keeper:
+            gate.send(b"lost")
+            return
+        os.execve(program, argv, environment)  # noqa: S606 - as it was asked for
+    except (OSError, ValueError) as error:
+        gate.send(b"error %d" % (getattr(error, "errno", 0) or errno.EINVAL))
 
 
 def _reap(root: int) -> tuple[int | None, bool]:
@@ -221,7 +265,7 @@ def _become_reaper() -> Callable[[], object]:
 
 
 def _below(top: int) -> list[tuple[int, str]]:
-    table = _read_proc("")
+    table = _read_proc(set())
     below = _with_descendants([top], table, set())
     return [(pid, table[pid][1]) for pid in below if pid != top]
 
@@ -230,10 +274,11 @@ def _below(top: int) -> list[tuple[int, str]]:
 
 
 def _members(
-    run_id: str, known: set[tuple[int, str]], spared: list[int] | tuple[int, ...] = ()
+    run_ids: set[str], known: set[tuple[int, str]], spared: list[int] | tuple[int, ...] = ()
 ) -> list[tuple[int, str]]:
-    """(pid, start time) of the run's living processes."""
-    table = _read_proc(run_id) if sys.platform == "linux" else _read_ps(run_id)
+    """(pid, start time) of the runs' living processes."""
+    marks = {os.fsencode(f"RALPH_RUN_ID={run_id}") for run_id in run_ids}
+    table = _read_proc(marks) if sys.platform == "linux" else _read_ps(marks)
     untouchable = {os.getpid()}
     ancestor = os.getppid()
     while ancestor in table and ancestor not in untouchable:
@@ -261,9 +306,8 @@ def _with_descendants(
     return [*found]
 
 
-def _read_proc(run_id: str) -> dict[int, tuple[int, str, bool]]:
-    """pid → parent, start time, and whether it carries the run's mark; without zombies."""
-    mark = f"RALPH_RUN_ID={run_id}".encode()
+def _read_proc(marks: set[bytes]) -> dict[int, tuple[int, str, bool]]:
+    """pid → parent, start time, and whether it carries the mark of a run; without zombies."""
     table: dict[int, tuple[int, str, bool]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib would triple the start-up
         if not name.isdigit():
@@ -277,26 +321,25 @@ def _read_proc(run_id: str) -> dict[int, tuple[int, str, bool]]:
             environment = b""
             with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:  # noqa: PTH123
                 environment = file.read()
-            is_marked = mark in environment and mark in environment.split(b"\0")
+            is_marked = b"RALPH_RUN_ID=" in environment and not marks.isdisjoint(environment.split(b"\0"))
             table[int(name)] = (int(fields[1]), fields[19].decode(), is_marked)
     return table
 
 
-def _read_ps(run_id: str) -> dict[int, tuple[int, str, bool]]:
+def _read_ps(marks: set[bytes]) -> dict[int, tuple[int, str, bool]]:
     """The same where there is no /proc (macOS): ps prints the environment behind the arguments."""
     import subprocess
 
     listing = subprocess.run(
         ["/bin/ps", "axeww", "-o", "pid=,ppid=,state=,command="], capture_output=True, check=False
     )
-    mark = f"RALPH_RUN_ID={run_id}".encode()
     table: dict[int, tuple[int, str, bool]] = {}
     for line in listing.stdout.splitlines():
         fields = line.split()
         if len(fields) >= 3 and not fields[2].startswith(b"Z"):
-            table[int(fields[0])] = (int(fields[1]), "", mark in fields[3:])
+            table[int(fields[0])] = (int(fields[1]), "", not marks.isdisjoint(fields[3:]))
     return table
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(set(sys.argv[1:]))

@@ -16,6 +16,9 @@ HEAR = """UPDATE controls SET taken_at = ? WHERE run_id = ? AND taken_at IS NULL
 STEER = """UPDATE controls SET taken_at = ?, taken_iteration = ?
     WHERE run_id = ? AND request = 'steer' AND (taken_at IS NULL OR taken_iteration = ?)
     RETURNING seq, text"""
+# Asked before each session, when there is hardly ever a note: whoever only reads waits for nobody.
+IS_STEERED = """SELECT 1 FROM controls
+    WHERE run_id = ? AND request = 'steer' AND (taken_at IS NULL OR taken_iteration = ?) LIMIT 1"""
 CANCEL = """UPDATE runs SET outcome = 'cancelled', reason = 'stopped by the user while it waited', ended_at = ?
     WHERE id = ? AND outcome = 'waiting'"""
 WAS_HEARD = "SELECT taken_at IS NOT NULL FROM controls WHERE seq = ?"
@@ -53,6 +56,8 @@ class Controls:
     def steering(self, *, at: float, iteration: int) -> Sequence[str]:
         """The user's notes for the prompt of this iteration; each of its attempts gets them."""
         with store_errors(self.path):
+            if self.database.execute(IS_STEERED, (self.run_id, iteration)).fetchone() is None:
+                return []
             rows = self.database.execute(STEER, (at, iteration, self.run_id, iteration)).fetchall()
         return [text for _, text in sorted(rows)]
 

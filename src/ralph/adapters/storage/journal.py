@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, astuple
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ralph.adapters import beneath
-from ralph.adapters.files import close_folder, write_private
+from ralph.adapters.files import close_folder, write_new
 from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
 from ralph.adapters.storage.places import recorded, run_folder
 from ralph.adapters.storage.run_links import forget_links, point_link
@@ -78,6 +79,7 @@ ADD_EVENT = "INSERT INTO events (run_id, iteration, at, kind, data) VALUES (?, ?
 SESSION_BYTES = 8 * 1024 * 1024
 TOO_MUCH = "the agent's output is too large for the record: the rest of this session is in its log only"
 FLUSH_BYTES = 256 * 1024
+_USED = frozenset((SessionStarted, UsageReported, TurnEnded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ class SqliteJournal:
     ) -> None:
         self._folder = folder
         self._path = folder / "ralph.db"
+        self._log = f"{self._path}-wal"
         self._run_folder = run_folder(folder, run_id)
         self._run_id = run_id
         self._iteration = 0
@@ -227,8 +230,11 @@ class SqliteJournal:
             self._run_folder / f"prompt_{name}.txt", self._run_folder / f"agent_{name}.ndjson"
         )
         with store_errors(files.prompt):
-            beneath.remove(files.prompt, self._run_folder)  # an agent may have put a link there
-            write_private(files.prompt, prompt.encode())
+            try:
+                write_new(files.prompt, prompt.encode())
+            except FileExistsError:  # an agent may have put a link there
+                beneath.remove(files.prompt, self._run_folder)
+                write_new(files.prompt, prompt.encode())
             if not purpose:
                 self._link(f"prompt_{iteration:03}.txt", files.prompt)
         return files
@@ -271,12 +277,9 @@ class SqliteJournal:
                 self._has_warned = True
                 warning = Warned(TOO_MUCH)
                 self._events.append((self._run_id, self._iteration, at, warning.kind, encode_event(warning)))
-            used = tuple(
-                each for each in event.events if isinstance(each, SessionStarted | UsageReported | TurnEnded)
-            )
-            if not used:
+            if _USED.isdisjoint(map(type, event.events)):
                 return
-            event = AgentActed(used)
+            event = AgentActed(tuple(each for each in event.events if type(each) in _USED))
         data = encode_event(event)
         if isinstance(event, AgentActed):
             self._acted_bytes += len(data)
@@ -310,7 +313,7 @@ class SqliteJournal:
     def _require_file(self) -> None:
         """A file that was removed can still be written to, and vanishes when it is closed."""
         try:
-            is_there = self._path.stat().st_ino == self._file
+            is_there = os.stat(self._path).st_ino == self._file  # noqa: PTH116
         except OSError:
             is_there = False
         if not is_there:
@@ -339,7 +342,7 @@ class SqliteJournal:
 
     def _size_of_log(self) -> int:
         try:
-            return self._path.with_name(f"{self._path.name}-wal").stat().st_size
+            return os.stat(self._log).st_size  # noqa: PTH116 - asked before and after each write
         except FileNotFoundError:
             return 0
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from ralph.adapters.storage.portable_files import (
 )
 from ralph.adapters.storage.portable_rows import TABLES, choose_rows, files_of, read_rows
 from ralph.adapters.storage.request_marks import MOST_BYTES, REQUEST, read_request
+from ralph.domain.loop.old_files import plain_name
 from ralph.domain.text.masking import mask_all
 from ralph.errors import DamagedRecord, StoreError
 from ralph.values import dataclass
@@ -77,7 +78,9 @@ def pack(
             pack_events(database, folder, packed)
     with store_errors(folder):
         shared = [(name,) for name in SHARED] if run_id is None else _shared_of(state_folder, runs)
-        for way in find_files(state_folder, [*((RUNS, run) for run in runs), *shared]):
+        found = find_files(state_folder, [*((RUNS, run) for run in runs), *shared])
+        ways = {way for way in found if _pack_file(packed, state_folder, way, redact)}
+        for way in _compressed_since(state_folder, runs, ways):
             _pack_file(packed, state_folder, way, redact)
         about = {"format": FORMAT, "ralph": _version(), "schema": len(MIGRATIONS), "runs": sorted(runs)}
         packed.put((MANIFEST,), json.dumps(about, indent=1).encode() + b"\n")
@@ -98,9 +101,20 @@ def _shared_of(state_folder: Path, runs: Mapping[str, str]) -> Iterator[Parts]:
                 pass
 
 
+def _compressed_since(state_folder: Path, runs: Iterable[str], ways: set[Parts]) -> Iterator[Parts]:
+    """Streams of a run under way that were found under their own names, and were gone when they were read."""
+    for run in runs:
+        with suppress(OSError):  # it has no folder
+            for name in beneath.list_names(state_folder / RUNS / run, state_folder):
+                plain = plain_name(name)
+                if plain != name and ways.isdisjoint(((RUNS, run, name), (RUNS, run, plain))):
+                    yield RUNS, run, name
+
+
 def _pack_file(
     packed: PackedFiles, state_folder: Path, way: Parts, redact: Callable[[str], str] | None
-) -> None:
+) -> bool:
+    """False: it is no longer there, because its run is under way."""
     file, place = state_folder.joinpath(*way), packed_place(way)
     is_ours = way[0] == RUNS and len(way) == 3
     if is_ours and way[2] == REQUEST:
@@ -108,14 +122,16 @@ def _pack_file(
         if content:
             masked = content if redact is None else mask_all(content, redact)
             packed.put(place, json.dumps(masked, indent=1).encode() + b"\n")
-    elif is_ours and redact is not None and fnmatchcase(way[2], "prompt_*.txt"):
-        text = beneath.read_plain(file, MOST_BYTES, state_folder).decode(errors="replace")
-        packed.put(place, redact(text).encode())
-    else:
-        try:
+        return True
+    try:
+        if is_ours and redact is not None and fnmatchcase(way[2], "prompt_*.txt"):
+            text = beneath.read_plain(file, MOST_BYTES, state_folder).decode(errors="replace")
+            packed.put(place, redact(text).encode())
+        else:
             packed.put_file(place, file, state_folder)
-        except FileNotFoundError:  # of a run that is under way
-            return
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _version() -> str:

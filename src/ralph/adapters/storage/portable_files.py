@@ -38,7 +38,7 @@ LEFT = (
 OBJECTS = pattern(r"proof/git/(info/exclude|objects/([0-9a-f]{2}/[0-9a-f]{38,62}|pack/[\w.-]+))")
 """All of the git directory of the proof that travels: its configuration is written here, whoever sends it."""
 AGAIN = "Get it again from where it came from; nothing of it was taken."
-LOGS = ("*.ndjson", "*.log")
+LOGS = ("*.ndjson", "*.ndjson.gz", "*.log")
 _NUMBER = pattern(r"_(\d{1,9})")
 
 

@@ -32,6 +32,10 @@ LARGEST = 1e11
 """As a time it is the year 5138: later ones cannot be shown."""
 
 
+def _is_anything(_value: object) -> bool:
+    return True
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -78,13 +82,23 @@ def is_sound(column: str, value: object) -> bool:
 
 def check_rows(path: Path) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
     """A row factory: rows as they are. Raises StoreError if a value is not of its column's kind."""
+    description: object = None
+    rules: list[Callable[[object], bool]] = []
 
     def check(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        for (column, *_), value in zip(cursor.description, row, strict=True):
-            if is_sound(column, value):
-                continue
-            message = f"{path} is damaged: {column} of one of its rows is {repr(value)[:80]}"
-            raise StoreError(message, hint="Move it (and its -wal and -shm files) away; a new one is made.")
+        nonlocal description, rules
+        if cursor.description is not description:  # once for all rows of an answer, which may have thousands
+            description = cursor.description
+            rules = [_RULES.get(column, _is_anything) for column, *_ in description]
+        for place, value in enumerate(row):
+            if not rules[place](value):
+                _require_sound(path, cursor.description[place][0], value)
         return row
 
     return check
+
+
+def _require_sound(path: Path, column: str, value: object) -> None:
+    if not is_sound(column, value):
+        message = f"{path} is damaged: {column} of one of its rows is {repr(value)[:80]}"
+        raise StoreError(message, hint="Move it (and its -wal and -shm files) away; a new one is made.")

@@ -15,10 +15,13 @@ PATTERNS = ("guardrail_*.log", "prompt_*.txt")
 def point_link(link: Path, target: Path) -> None:
     """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
     relative = os.path.relpath(target, link.parent)
-    if beneath.read_link(link, link.parent):
-        beneath.remove(link, link.parent)
-    with suppress(FileExistsError):
+    try:
         beneath.make_link(link, relative, link.parent)
+    except FileExistsError:
+        if beneath.read_link(link, link.parent):
+            beneath.remove(link, link.parent)
+            with suppress(FileExistsError):
+                beneath.make_link(link, relative, link.parent)
 
 
 def forget_links(state_folder: Path, *, of: Path | None = None) -> None:
@@ -28,8 +31,14 @@ def forget_links(state_folder: Path, *, of: Path | None = None) -> None:
         link = state_folder / name
         if not any(fnmatchcase(name, pattern) for pattern in PATTERNS):
             continue
-        if (leads_to := beneath.read_link(link, state_folder)) and _is_of(of, state_folder / leads_to):
-            beneath.remove(link, state_folder)
+        forget_link(link, of=of)
+
+
+def forget_link(link: Path, *, of: Path | None) -> None:
+    """If it is one. ``of``: only if it leads into this run's folder."""
+    state_folder = link.parent
+    if (leads_to := beneath.read_link(link, state_folder)) and _is_of(of, state_folder / leads_to):
+        beneath.remove(link, state_folder)
 
 
 def _is_of(folder: Path | None, target: Path) -> bool:

@@ -80,22 +80,26 @@ class Transcript:
     def take(self, events: Sequence[AgentEvent]) -> None:
         heard: list[str] = []
         scanner = self._scanner
+        started = failed = 0
         for event in events:
-            if isinstance(event, Text):
+            if type(event) is Text:
                 if not event.parent:
                     text = event.text
                     if "<" in text or scanner.is_inside:
                         scanner.feed(text)
+                        if event.final:
+                            scanner.end_block()
                     heard.append(text)
                     if event.final:
                         heard.append("\n")
-                        scanner.end_block()
-            elif isinstance(event, ToolStarted):
-                self.tools += 1
-            elif isinstance(event, ToolEnded):
-                self.tool_errors += event.is_error
+            elif type(event) is ToolStarted:
+                started += 1
+            elif type(event) is ToolEnded:
+                failed += event.is_error
             else:
                 self._note(event)
+        self.tools += started
+        self.tool_errors += failed
         self._text.add("".join(heard))
         if not self.is_understood:
             self.is_understood = any(not isinstance(event, Unknown | Noise) for event in events)

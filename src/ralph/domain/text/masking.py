@@ -15,9 +15,11 @@ from ralph.domain.text.secret_logins import mask_logins
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
 from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
+from ralph.patterns import pattern
 from ralph.values import fields, replace
 
 T = TypeVar("T")
+_TEXTLESS = frozenset({int, float, bool, type(None)})
 
 
 # --- texts and values ---
@@ -61,8 +63,11 @@ def _mask_list(items: list[object], name: str) -> list[object]:
 def mask_all(value: T, mask: Callable[[str], str]) -> T:
     """The same event or state with ``mask`` applied to every text in it."""
     masked: Any = value
+    kind = type(masked)
+    if kind in _TEXTLESS:  # most of what there is
+        return value
     match masked:  # whatever else it is holds no text
-        case str() if type(masked) is str:  # a word of ours is no secret, and stays what it is
+        case str() if kind is str:  # a word of ours is no secret, and stays what it is
             masked = mask(masked)
         case tuple() | list():
             items = [mask_all(item, mask) for item in masked]
@@ -72,11 +77,14 @@ def mask_all(value: T, mask: Callable[[str], str]) -> T:
             items_of = {key: mask_all(item, mask) for key, item in masked.items()}
             if any(items_of[key] is not item for key, item in masked.items()):
                 masked = items_of
-        case int() | float() | None:
+        case int() | float():
             pass
         case _ if names := _fields_of(masked.__class__):
-            found = ((name, getattr(masked, name)) for name in names)
-            changed = {name: new for name, old in found if (new := mask_all(old, mask)) is not old}
+            changed = {}
+            for name in names:
+                old = getattr(masked, name)
+                if type(old) not in _TEXTLESS and (new := mask_all(old, mask)) is not old:
+                    changed[name] = new
             masked = replace(masked, **changed) if changed else masked
         case _:
             pass
@@ -96,9 +104,9 @@ def _fields_of(kind: Hashable) -> tuple[str, ...]:
 _OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:/.\\"
 _LONGEST_HELD = 8192
 # Whatever stands after one of these may belong to a secret until the line ends.
-_ANNOUNCING = tuple(
-    b"token key secret pass pwd credential uthoriz bearer cookie signature ://"
-    b" curl mysql mariadb mongo redis-cli ldap docker podman nerdctl buildah skopeo helm login".split()
+_ANNOUNCING = pattern(
+    rb"token|key|secret|pass|pwd|credential|uthoriz|bearer|cookie|signature|://"
+    rb"|curl|mysql|mariadb|mongo|redis-cli|ldap|docker|podman|nerdctl|buildah|skopeo|helm|login"
 )
 _KEY_ENDS = b"PRIVATE KEY-----"
 _ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
@@ -131,11 +139,12 @@ def _undecided_line(block: bytes) -> int:
     line = line[line.rfind(_KEY_ENDS) + len(_KEY_ENDS) :] if _KEY_ENDS in line else line
     if not line:
         return 0
-    lower = line.lower()
-    places = [place for word in _ANNOUNCING if (place := lower.find(word)) >= 0]
-    before = line[: min(places)] if places else line
+    announced = _ANNOUNCING.search(line.lower())
+    before = line[: announced.start()] if announced is not None else line
     undecided = len(line) - len(before.rstrip(_OF_WORDS))
     is_over = (
-        not places and line.endswith(b".") and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
+        announced is None
+        and line.endswith(b".")
+        and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
     )
     return 0 if is_over else undecided

@@ -29,6 +29,17 @@ _LINE_BREAK = pattern("\r\n?|[\u2028\u2029]")
 _HARMLESS = bytes(range(0x20, 0x7F)) + b"\n\t"
 _SHORT = 64
 
+# What the characters of _NEVER and of _HOSTILE are in UTF-8, roughly: removing all other bytes first, and only then looking
+# for these, takes a sixth of the time that the patterns take for text with a mark or an emoji in it.
+_WIDE = rb"\xc2|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]|\xed"
+_OF_WIDE = b"\xc2\xd8\x9c\xe2\x80\x81\x8e\x8f\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xed"
+_MAY_BE_NEVER = pattern(rb"[\x07\x1b\x7f]|" + _WIDE)
+_NO_PART_OF_NEVER = bytes(code for code in range(256) if code not in b"\x07\x1b\x7f" + _OF_WIDE)
+_MAY_BE_HOSTILE = pattern(rb"[\x00-\x1f\x7f]|" + _WIDE)
+_NO_PART_OF_HOSTILE = bytes(
+    code for code in range(256) if code in _HARMLESS or (code > 0x7F and code not in _OF_WIDE)
+)
+
 
 def is_text(argument: str) -> bool:
     """Whether it is Unicode: Python replaces bytes of an argument that are not UTF-8 by half characters."""
@@ -38,8 +49,12 @@ def is_text(argument: str) -> bool:
 def is_harmless(text: str) -> bool:
     """A quick test: true for nearly every text."""
     # For ASCII, deleting the harmless bytes to see what is left is three times as fast as the pattern.
-    if len(text) > _SHORT and text.isascii():
-        return not text.encode().translate(None, _HARMLESS)
+    if len(text) > _SHORT:
+        if text.isascii():
+            return not text.encode().translate(None, _HARMLESS)
+        suspects = text.encode("utf-8", "surrogatepass").translate(None, _NO_PART_OF_HOSTILE)
+        if _MAY_BE_HOSTILE.search(suspects) is None:
+            return True
     return _HOSTILE.search(text) is None
 
 
@@ -65,6 +80,9 @@ def reveal(text: str) -> str:
 
 def escape(text: str) -> str:
     """Whole output, or JSON: what turns text around, and escape sequences that ralph never uses, as ``\\u202e``."""
+    suspects = text.encode("utf-8", "surrogatepass").translate(None, _NO_PART_OF_NEVER)
+    if _MAY_BE_NEVER.search(suspects) is None:
+        return text
     return _NEVER.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -6,6 +6,7 @@ Each shape has an anchor, a literal that every match contains: nearly every text
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -14,6 +15,9 @@ from ralph.patterns import pattern
 
 _BODY = "[A-Za-z0-9_-]"
 _ALONE = "(?<![A-Za-z0-9])"  # for short beginnings, which may also be the end of a word
+
+
+Search = Callable[[str], "re.Match[str] | None"]
 
 
 class Shape(NamedTuple):
@@ -155,10 +159,8 @@ SHAPES = (
 )
 ANCHORS = tuple(anchor for shape in SHAPES for anchor in shape.anchors)
 
-_BY_CHARACTER = {
-    character: tuple(anchor for anchor in ANCHORS if character in anchor)
-    for character in ("_", "-", "A", ".")
-}
+_MARKS = "_-A."
+"""Every anchor has one, and most texts have few."""
 
 _LONGEST_KEY = 8192
 _KEY_BEGINS, _KEY_END = b"-----BEGIN ", pattern(rb"-----END [^-]{0,40}-----")
@@ -181,12 +183,21 @@ def undecided_key(block: bytes) -> int:
 
 
 def _may_hold_one(text: str) -> bool:
-    """Most texts have few of the characters that most anchors have."""
-    return any(
-        any(anchor in text for anchor in anchors)
-        for character, anchors in _BY_CHARACTER.items()
-        if character in text
-    )
+    return any(mark in text and search(text) is not None for mark, search in _anchored())
+
+
+@cache
+def _anchored() -> list[tuple[str, Search]]:
+    """For each mark, what finds the anchors of which it is the first: one search for all of them, instead of one for each."""
+    around: dict[str, list[str]] = {}
+    for anchor in ANCHORS:
+        end = min(anchor.index(mark) for mark in _MARKS if mark in anchor) + 1
+        before = f"(?<={re.escape(anchor[:end])})" if end > 1 else ""
+        around.setdefault(anchor[end - 1], []).append(before + re.escape(anchor[end:]))
+    return [
+        (mark, re.compile(f"{re.escape(mark)}(?:{'|'.join(anchors)})").search)
+        for mark, anchors in around.items()
+    ]
 
 
 @cache  # most runs never need it, and it takes longest to build

@@ -42,9 +42,10 @@ class ContinuingAgent:
         def listen(event: LoopEvent) -> None:
             nonlocal heard
             if isinstance(event, AgentActed):
-                for happened in event.events:
-                    if isinstance(happened, SessionStarted) and happened.session_id:
-                        heard = happened.session_id
+                if SessionStarted in map(type, event.events):
+                    for happened in event.events:
+                        if isinstance(happened, SessionStarted) and happened.session_id:
+                            heard = happened.session_id
             elif isinstance(event, AgentEnded) and session:
                 event = replace(event, fault=_passing(event.fault))
             publish(event)

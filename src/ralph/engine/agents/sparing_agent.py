@@ -59,7 +59,9 @@ class SparingAgent:
 
         def hear(event: LoopEvent) -> None:
             publish(event)
-            for each in event.events if isinstance(event, AgentActed) else ():
+            if not isinstance(event, AgentActed) or LimitReported not in map(type, event.events):
+                return
+            for each in event.events:
                 if isinstance(each, LimitReported) and self._quota.take(self.name, each.windows):
                     for known in self._quota.known([self.name], self._clock.now()):
                         publish(QuotaSeen(known.agent, known.windows))

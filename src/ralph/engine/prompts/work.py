@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from ralph.domain.loop.assignment import Assignment, Drained, Offer
 from ralph.domain.loop.decision import Accept, Decision
@@ -18,6 +19,8 @@ class PromptWork:
 
     ``promise``: what the agent promises when it is done, if that is its claim.
     """
+
+    is_stateless: Literal[True] = True
 
     def __init__(self, read: Callable[[], str], *, promise: str = "") -> None:
         self._read = read

@@ -16,6 +16,7 @@ from ralph.domain.views.pull_request import PullRequestView
 from ralph.domain.views.runs import RunLabel, RunState, RunView, is_newest
 from ralph.errors import UsageError
 from ralph.operations.reviews import find_review
+from ralph.operations.runs.files import RunFiles
 from ralph.operations.watch import Feed, changes_in, prompt_of
 from ralph.values import dataclass, replace
 
@@ -42,6 +43,7 @@ class ReportContent:
     asked: str
     iterations: tuple[IterationView, ...]
     left_out: int
+    removed_to: int = 0  # the last iteration whose files are gone, with those of all before it; 0: none
     notes: tuple[Note, ...]
     header: tuple[str, ...]  # what the run announced when it began
     concerns: tuple[str, ...]
@@ -56,6 +58,14 @@ class ReportContent:
     changes: Changes = Changes()
     own_pulls: tuple[PullRequestView, ...] = ()  # a `ralph work` has one for each task
     review: Review | None = None  # what a `ralph review` answered
+
+    @property
+    def removal(self) -> str:
+        """What to say of files that are gone; empty: none are."""
+        if not self.removed_to:
+            return ""
+        those = "iteration 1" if self.removed_to == 1 else f"iterations 1 to {self.removed_to}"
+        return f"The prompts, streams and logs of {those} are no longer here (limits.keepIterations)."
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -142,6 +152,7 @@ def read_content(feed: Feed, run_id: str) -> ReportContent:
         asked=prompt_of(feed.state_folder, iterations[0]) if iterations else "",
         iterations=iterations[-ITERATIONS_SHOWN:],
         left_out=max(0, len(iterations) - ITERATIONS_SHOWN),
+        removed_to=RunFiles(feed.state_folder, run_id).removed_to() if iterations else 0,
         notes=tuple(timeline.notes),
         header=timeline.started.notes if timeline.started is not None else (),
         concerns=tuple(concerns),

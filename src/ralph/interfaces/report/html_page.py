@@ -297,8 +297,9 @@ def _iterations(content: ReportContent) -> str:
     left_out = f'<p class="dim">{content.left_out} older ones are not shown.</p>' if content.left_out else ""
     if not content.iterations:
         return ""
+    removal = f'<p class="dim">{escape(content.removal)}</p>' if content.removal else ""
     shown = (_iteration(each, live=content.run.live) for each in content.iterations)
-    return f"<h2>Iterations</h2>{left_out}" + "".join(shown)
+    return f"<h2>Iterations</h2>{left_out}{removal}" + "".join(shown)
 
 
 def _name(each: IterationView) -> str:

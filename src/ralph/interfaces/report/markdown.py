@@ -218,6 +218,7 @@ def _iterations(content: ReportContent) -> str:
         "### Iterations\n\n"
         + "\n".join(f"| {' | '.join(row)} |" for row in rows)
         + (f"\n\n{older} older ones are not shown" if older else "")
+        + (f"\n\n{content.removal}" if content.removal else "")
     )
 
 

@@ -158,6 +158,7 @@ class AgentLogs:
         self._iteration = iteration
         self._complain = complain
         self._offsets: dict[str, int] = {}
+        self._finished: set[str] = set()
 
     @property
     def folder(self) -> Path:
@@ -168,12 +169,14 @@ class AgentLogs:
         """Whether there is any log so far."""
         return bool(self._offsets)
 
+    def removed_to(self) -> int:
+        """The last iteration whose stream was removed, with all before it; 0: none was."""
+        return self._run.removed_to()
+
     def new(self) -> Iterator[bytes]:
         """What was printed since the last call."""
         for name in self._names():
-            while chunk := self._read(name):
-                self._offsets[name] += len(chunk)
-                yield chunk
+            yield from self._read(name)
 
     def _names(self) -> list[str]:
         found: list[tuple[int, int, str, str]] = []
@@ -184,15 +187,22 @@ class AgentLogs:
                     found.append((iteration, attempt, f"{match[3] or ''} {match[4] or ''}", name))
         return [name for *_, name in sorted(found)]
 
-    def _read(self, name: str) -> bytes:
-        offset = self._offsets.setdefault(name, 0)
+    def _read(self, name: str) -> Iterator[bytes]:
+        known = self._offsets.setdefault(name, 0)
+        if name in self._finished:
+            return
+        if self._run.is_compressed(
+            name
+        ):  # nothing is added to it, and to find a place in it means to read it all
+            self._finished.add(name)
         try:
             with self._run.open(name) as file:
-                file.seek(offset)
-                return file.read(CHUNK)
+                file.seek(known)
+                while chunk := file.read(CHUNK):
+                    self._offsets[name] += len(chunk)
+                    yield chunk
         except OSError as error:
             self._complain(f"cannot read {self.folder / name}: {error.strerror or error}")
-            return b""
 
 
 def _no_runs() -> UsageError:

@@ -9,6 +9,7 @@ from ralph.adapters.checks.custom_method import CustomMethod
 from ralph.adapters.checks.merge_state import MergeCheck
 from ralph.adapters.git import Git, not_above
 from ralph.adapters.processes.process_table import started_of, this_process
+from ralph.adapters.processes.watcher import Watcher
 from ralph.adapters.signals.probes import RejectProbe, TagProbe
 from ralph.adapters.storage.task_history import TaskSettling
 from ralph.adapters.storage.tasks import TaskStore
@@ -253,6 +254,7 @@ def prepare_task(
     prepare: Callable[[], Awaitable[str | None]] | None,
     program_files: ProgramFiles,
     quota: Quota | None = None,
+    watcher: Watcher | None = None,
     told: str = "",
     note: Callable[[], str] = str,
 ) -> Launch:
@@ -291,6 +293,7 @@ def prepare_task(
         ),
         watch=watch,
         quota=quota,
+        watcher=watcher,
         time_over=time_over,
         shift=whole.shift,
         interlude=whole.interlude,

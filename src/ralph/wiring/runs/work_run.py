@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph.adapters.control.run_control import PartControl, RunControl
 from ralph.adapters.git import Git
+from ralph.adapters.processes.open_files import allow_files
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.database import Statement
 from ralph.adapters.storage.earlier_runs import run_to_resume, used_before
@@ -53,6 +54,9 @@ from ralph.wiring.roles import anchor_programs, notes_on_roles, other_programs
 from ralph.wiring.runs.task_run import prepare_task
 from ralph.wiring.tickets import confine, imported_from, imports_of, note_for, noting_proofs, open_desk
 
+FILES_OF_OURS, FILES_PER_TASK = 256, 16
+"""Open files: a task's record, its agent's output and logs, and whatever its checks and git need meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkComposition:
@@ -94,6 +98,7 @@ class WorkComposition:
 
     async def drive(self, kit: Kit) -> RunResult:
         store = TaskStore(kit.record.database, me=this_process(), started_of=started_of)
+        allow_files(FILES_OF_OURS + FILES_PER_TASK * self.max_parallel)
         try:
             port = await open_port(kit) if is_delivered(kit.launch.settings) else None
             target = self.target or await _current_branch(kit)
@@ -253,6 +258,7 @@ class RunsOfTasks:
             prepare=partial(self.preparation.prepare, worktree) if self.preparation.is_wanted else None,
             program_files=kit.program_files,
             quota=kit.quota,
+            watcher=kit.record.watcher,
             told=self._told(worktree),
             note=partial(note_for, kit, self.store, task),
         )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.domain.text.safe_text import clean, clean_line
+from ralph.domain.text import safe_text
+from ralph.domain.text.safe_text import clean, clean_line, escape
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -74,6 +76,27 @@ def test_nothing_hostile_survives(text: str) -> None:
 @given(hostile_texts)
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     assert clean(clean(text)) == clean(text)
+
+
+NEVER = re.compile("\x1b(?!\\[[0-9;?]*[A-Za-z])|[\x07\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+like_hostile = st.sampled_from(
+    "\u2713\u2026\u2013\u2027\u202f\u2065\u206a\u00a0\u00e9\u061b\u061d\u40e2"
+    + BIDI
+    + "\x1b\x7f\x80\x9f\ud800\r"
+)
+long_texts = st.builds(
+    lambda before, text, after: before * 70 + text + after * 70,
+    st.sampled_from(("", "x", "\u2713")),
+    st.text(st.one_of(st.characters(), like_hostile)),
+    st.sampled_from(("", "x", "\u2713")),
+)
+
+
+@given(long_texts)
+def test_the_quick_tests_of_long_texts_say_what_a_look_at_each_character_says(text: str) -> None:
+    shown = "".join(char for char in text if char not in "\u2028\u2029")
+    assert safe_text.is_harmless(shown) is is_harmless(shown)
+    assert escape(text) == NEVER.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @pytest.mark.parametrize(

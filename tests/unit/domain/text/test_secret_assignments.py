@@ -120,6 +120,10 @@ def test_code_types_numbers_and_placeholders_stay(text: str) -> None:
     assert mask_block(text.encode()) == text.encode()
 
 
+def test_words_that_share_a_letter_are_both_seen() -> None:
+    assert mask_text(f'secretoken = "{S}"') == f'secretoken = "{MASK}"'
+
+
 PIECES = st.sampled_from([*GIVEN, *PLAIN, ":", "=", '"', "\\", "token", "password", "\n", "ü", MASK])
 TEXTS = st.builds(
     lambda between, pieces: between.join(pieces),

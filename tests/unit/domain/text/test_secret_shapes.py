@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from ralph.adapters.processes.redaction import Redactor
 from ralph.domain.text.masking import mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK
+from ralph.domain.text.secret_shapes import ANCHORS, SHAPES, mask_shapes
 
 LONG = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PRIVATE = "RSA PRIVATE KEY"
@@ -102,3 +104,15 @@ def test_many_beginnings_of_keys_without_an_end_take_no_time() -> None:
     begins = b"-----BEGIN PRIVATE" + b" KEY-----\n"
     block = begins * 20_000
     assert mask_block(block) == block
+
+
+PIECES = st.sampled_from(
+    [*SECRETS, *PLAIN, *ANCHORS, *(anchor[:-1] for anchor in ANCHORS), LONG, "-", "_", ".", " ", "\n"]
+)
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_the_quick_test_for_anchors_misses_no_shape(text: str) -> None:
+    by_definition = re.compile("|".join(shape.pattern for shape in SHAPES)).sub(MASK, text)
+    assert mask_shapes(text) == by_definition
+    assert mask_block(text.encode()).decode() == "\n".join(map(mask_text, mask_shapes(text).split("\n")))

@@ -218,7 +218,14 @@ def _print_raw(record: RunRecord, view: RunView, iteration: int | None, *, follo
             for chunk in logs[name].new():
                 _write_raw(chunk)
         sys.stdout.flush()
+    removed_to = logs[view.id].removed_to()
+    if removed_to and iteration is None:
+        _complain(f"the streams of iterations 1 to {removed_to} are no longer here (limits.keepIterations)")
     if not any(log.found for log in logs.values()):
+        if iteration is not None and iteration <= removed_to:
+            message = f"the stream of iteration {iteration} of run {view.id} is no longer here"
+            hint = f"`ralph logs {view.id} --iteration {iteration}` shows what the record has of it"
+            raise UsageError(message, hint=f"limits.keepIterations keeps the newest; {hint}")
         if iteration is not None:
             raise no_iteration(record, view, iteration)
         message = f"run {view.id} has no logs in {logs[view.id].folder}"

@@ -34,6 +34,7 @@ PROMPT_LINES = 5
 WORDS_LINES = 10
 LINE_CHARS = 400
 LOG_BYTES = 1_000_000
+REMOVED = " (removed)"
 
 HELP = """Show each iteration of a run: the prompt, what the agent did, the checks, the decision and why. RUN is a
 run's name, its beginning or end, `last` (the default), or a task, whose newest run it means. A `ralph work` is shown with
@@ -238,7 +239,10 @@ class IterationText:
         return _first_lines(text, PROMPT_LINES)
 
     def _place_of_prompt(self, view: IterationView) -> str:
-        return clean_line(view.prompt_file)
+        if not view.prompt_file:
+            return ""
+        is_there = self._files.status(Path(view.prompt_file).name) is not None
+        return clean_line(view.prompt_file) + ("" if is_there else REMOVED)
 
     def _agent(self, view: IterationView) -> list[str]:
         used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.activity.tools.most_common())
@@ -285,7 +289,8 @@ class IterationText:
     def _log(self, recorded: str) -> str:
         """An earlier version recorded a link to the newest run's file; this run's file is in its folder."""
         name = Path(recorded).name
-        return recorded if self._files.status(name) is None else str(self._files.folder / name)
+        is_there = self._files.status(name) is not None
+        return str(self._files.folder / name) if is_there else f"{recorded}{REMOVED}"
 
     def _claims(self, view: IterationView) -> list[str]:
         return [f"  claimed: {clean_line(', '.join(view.claims))}"] if view.claims else []

@@ -55,6 +55,7 @@ Examples:
 @setting_option(
     "profiles.verified.maxParallel",
     "--max-parallel",
+    "-j",
     type=click.IntRange(min=1),
     metavar="N",
     help="Tasks to work on at the same time.",

@@ -66,6 +66,7 @@ class AgentView:
         self._failed = f"{colors.red}{marks.error} Result{colors.off} {marks.left} "
         self._branch = f"{_INDENT}{colors.dim}{marks.branch}  "
         self._below = "\n" + " " * (len(_INDENT) + len(marks.branch) + 2)
+        self._max_lines, self._max_chars = look.max_lines, look.max_chars
         self._renderers: dict[type, Callable[[Any], str]] = {
             SessionStarted: self._session,
             Text: self._foreign_text,
@@ -159,12 +160,17 @@ class AgentView:
 
     def _tool_started(self, event: ToolStarted) -> str:
         self.tools += 1
-        name = clean_line(event.name)
+        name, summary = event.name, event.summary
+        # Nearly always both are printable, which is what is tested first: sessions call tools by the ten thousand.
+        if not name.isprintable():
+            name = clean_line(name)
+        if not summary.isprintable():
+            summary = clean_line(summary)
         names = self._tool_names
         names[event.id] = name
         if len(names) > MAX_OPEN_TOOLS:
             del names[next(iter(names))]
-        line = f"{self._call}{name}{self._colors.off}({clean_line(event.summary)})\n"
+        line = f"{self._call}{name}{self._colors.off}({summary})\n"
         return self._indented(line) if event.parent else line
 
     def _tool_ended(self, event: ToolEnded) -> str:
@@ -175,14 +181,17 @@ class AgentView:
         lines, chars = event.lines, event.chars
         if output and not (lines and chars):
             lines, chars = output.count("\n") + (output[-1] != "\n"), len(output)
-        size = f"{plural(lines, 'line')}, {plural(chars, 'char')}" if chars else "no output"
+        if chars > 1 and lines > 1:
+            size = f"{lines} lines, {chars} chars"
+        else:
+            size = f"{plural(lines, 'line')}, {plural(chars, 'char')}" if chars else "no output"
         head = f"{self._failed if event.is_error else self._passed}{name} ({size})\n"
         rendered = head + self._output(output, lines, chars) if output else head
         return self._indented(rendered) if event.parent else rendered
 
     def _output(self, output: str, lines: int, chars: int) -> str:
         """The beginning of a tool's output, and how much more there is."""
-        max_lines, max_chars = self._look.max_lines, self._look.max_chars
+        max_lines, max_chars = self._max_lines, self._max_chars
         if max_lines == 0 or max_chars == 0:
             return ""
         # Nearly always: short and harmless.
@@ -200,12 +209,13 @@ class AgentView:
         shown = output if max_chars is None or len(output) <= max_chars else output[:max_chars]
         was_cut = len(shown) < len(output)
         visible = clean(shown).rstrip("\n")
-        rows = visible.split("\n")
-        if max_lines is not None and len(rows) > max_lines:
-            hidden = max(lines, len(rows)) - max_lines
+        count = visible.count("\n") + 1
+        rows = visible.split("\n", -1 if max_lines is None else max_lines)
+        if max_lines is not None and count > max_lines:
+            hidden = max(lines, count) - max_lines
             del rows[max_lines:]
         else:
-            hidden = lines - len(rows)
+            hidden = lines - count
             if was_cut:
                 rows[-1] += self._marks.more
         if hidden > 0:
