@@ -35,7 +35,8 @@ LATE_ROOMS = (
     ),
 )
 LATE_PARTS = (
-    *("ralph.adapters.agents.faults", "ralph.config.workflow_file", "ralph.domain.loop.handover"),
+    *("ralph.adapters.agents.faults", "ralph.adapters.checks.commands", "ralph.config.workflow_file"),
+    *("ralph.domain.loop.handover", "ralph.engine.proof.comparison"),
     *("ralph.domain.proof.canary", "ralph.domain.proof.comparison", "ralph.domain.text.secret_sieve"),
     *(
         "ralph.domain.views.closing",
