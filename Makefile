@@ -9,11 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-<<<<<<< HEAD
-.PHONY: demo test test-around test-faces test-delivery test-delivery-again test-fleet fleet-test test-telemetry test-again test-core test-core-again check static faults faults-again faults-peers test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench bench-growth pictures site dist test-dist fix docs clean
-=======
-.PHONY: demo test test-around test-faces test-delivery test-delivery-again test-fleet fleet-test test-telemetry test-again test-core test-core-again check static faults faults-again faults-peers bench-peers test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench pictures site dist test-dist fix docs clean
->>>>>>> peers
+.PHONY: demo test test-around test-faces test-delivery test-delivery-again test-fleet fleet-test test-telemetry test-again test-core test-core-again check static faults faults-again faults-peers test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench bench-growth bench-peers pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo
@@ -107,13 +103,11 @@ test-runners: $(VENV)/dev ## plant canaries in the test runners of other languag
 bench: $(VENV)/dev ## measure what ralph costs, as ratios to a bare shell loop and the like
 	@$(BIN)/python -m bench
 
-<<<<<<< HEAD
 bench-growth: $(VENV)/dev ## measure ralph as it grows: 10,000 iterations in a run, 200 loops at a time; ten minutes
 	@$(BIN)/python -m bench --only growth --only crowd
-=======
+
 bench-peers: $(VENV)/dev ## measure ralph beside other harnesses and write bench/PEERS.md; HARNESSES=ralph,ralphy chooses, PAGE=FILE writes elsewhere; needs npm
 	@$(BIN)/python -m bench.peers $(if $(HARNESSES),--harness '$(HARNESSES)') --write '$(or $(PAGE),bench/PEERS.md)'
->>>>>>> peers
 
 fix: $(VENV)/dev ## format, and fix what can be fixed automatically
 	$(BIN)/ruff format .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from ralph import __version__
@@ -9,13 +10,13 @@ from ralph import __version__
 
 def main() -> None:
     if sys.argv[1:] in (["--version"], ["-v"]):
+        code = 0
         try:
             print(f"ralph {__version__}", flush=True)
         except OSError:
-            import os
-
-            os._exit(4)  # an ordinary exit would try to write it again, and complain with another code
-        return
+            code = 4
+        # An ordinary exit would try again to write it, and takes longer than all of this: there is nothing to take down.
+        os._exit(code)
     import gc
 
     gc.disable()  # loading modules makes no garbage; a run enables it again
@@ -33,7 +34,6 @@ def main() -> None:
 def _leave_at_once(code: int) -> None:
     """The threads of Temporal's library may call an interpreter that is being taken down, which aborts the process."""
     import atexit
-    import os
     from contextlib import suppress
 
     atexit._run_exitfuncs()

@@ -85,7 +85,7 @@ def resumed_history(
 def test_a_death_at_any_point_of_the_journal_changes_nothing_in_the_end(
     project: Project, history: list[Path], share: int
 ) -> None:
-    assert len(history) > 20
+    assert len(history) > 15
     for died in history[share::SHARES]:
         restore(project, died)
         go_on(project)

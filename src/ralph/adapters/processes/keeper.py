@@ -102,10 +102,11 @@ class Keeper:
 
         self.is_idle = False
         message = marshal.dumps(request)
-        try:
-            if len(message) <= LONGEST_MESSAGE:
+        if len(message) <= LONGEST_MESSAGE:
+            with contextlib.suppress(OSError):  # a system may allow shorter ones only
                 socket.send_fds(gate, [message], standard)
                 return
+        try:
             file = make_nameless("ralph")
             try:
                 write_all(file, message)

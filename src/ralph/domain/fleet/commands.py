@@ -13,6 +13,7 @@ from ralph.values import dataclass
 
 KINDS = ("run", "supervise", "plan run", "ship")
 EXAMPLE = 'for example: ralph fleet submit --repo URL -- run "Fix the failing tests" -m 20'
+_ONE_TASK = ("each task is a job of its own", "`ralph fleet worker --slots N` says how many at a time")
 REFUSED = {
     "--project-dir": ("the repository is the project", "leave it out"),
     "-d": ("the repository is the project", "leave it out"),
@@ -25,10 +26,8 @@ REFUSED = {
     "--notify": ("it would happen on the worker", "set `notify` in the settings there"),
     "--watch": ("nobody would end it", "`ralph fleet schedule` does something again and again"),
     "--from": ("the fleet takes tickets in itself", "ralph fleet submit --from SOURCE"),
-    "--max-parallel": (
-        "each task is a job of its own",
-        "`ralph fleet worker --slots N` says how many at a time",
-    ),
+    "--max-parallel": _ONE_TASK,
+    "-j": _ONE_TASK,
 }
 """Options that make no sense on a worker: why, and what to do instead."""
 FLAGS = frozenset({

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -99,6 +98,8 @@ def _deciding(path: str, text: str, scope: Scope) -> dict[str, object]:
         return _go(text)
     if name.startswith("build.gradle"):
         return _gradle(text)
+    import tomllib
+
     table = tomllib.loads(text)
     return _cargo(table) if name == "Cargo.toml" else _pyproject(table, scope)
 

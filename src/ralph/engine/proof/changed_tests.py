@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ralph.domain.loop.evidence import CheckResult
-from ralph.domain.proof.comparison import Finding
-from ralph.domain.proof.tree import Entry, Tree
+if TYPE_CHECKING:
+    from ralph.domain.loop.evidence import CheckResult
+    from ralph.domain.proof.comparison import Finding
+    from ralph.domain.proof.tree import Entry, Tree
 
 
 class ChangedTests:

@@ -28,7 +28,7 @@ from ralph.values import dataclass
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, Launch
+from ralph.wiring.launch import Composed, LateChecks, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.proof import prompt_layers
 from ralph.wiring.requirements import (
@@ -161,8 +161,7 @@ class PromptComposition:
             ),
             agent=agent,
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
-            checks=kit.guardrails(),
-            checks_of=lambda _: proof.checks,
+            checks=LateChecks(lambda: [*kit.guardrails(), *proof.checks]),
             begin=proof.begin,
             advisers=[*proof.advisers, CompletionAdviser(self.claim)],
             notes=self.notes(),
