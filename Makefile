@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for a process rather than work, so there are more of them at a time than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
-.PHONY: demo test test-around test-faces test-delivery test-delivery-again test-fleet fleet-test test-telemetry test-again test-core test-core-again check static faults faults-again faults-peers bench-peers test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench bench-growth pictures site dist test-dist fix docs clean
+.PHONY: demo test test-around test-faces test-delivery test-delivery-again test-fleet fleet-test test-telemetry test-again test-core test-core-again check static faults faults-again faults-peers test-security attack attack-again crash-test test-agents test-agents-again test-agents-newest test-runners bench bench-growth bench-peers pictures site dist test-dist fix docs clean
 
 demo: $(VENV)/runtime ## run a real loop on a real repository; needs no account
 	@$(BIN)/ralph demo

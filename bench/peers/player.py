@@ -103,15 +103,17 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
             stderr=output,
             start_new_session=True,
         )
-    is_over = False
     try:
         is_over = _wait(process.pid, job["seconds"], memory)
-    finally:
         ended = time.monotonic_ns()
         if not is_over:
             process.kill()
         process.wait()
-        left = clear()
+        left = clear(GRACE_SECONDS)
+    except BaseException:
+        process.kill()
+        clear(0.0)  # at once: whoever stops us does not wait
+        raise
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "began": began,
@@ -141,9 +143,9 @@ def _wait(pid: int, seconds: float, memory: Memory | None) -> bool:
         os.close(descriptor)
 
 
-def clear() -> list[str]:
+def clear(seconds: float) -> list[str]:
     """Waits for what is still there, ends what does not go, and says what that was."""
-    deadline = time.monotonic() + GRACE_SECONDS
+    deadline = time.monotonic() + seconds
     while _reap() and time.monotonic() < deadline:
         time.sleep(0.005)
     left: dict[int, str] = {}

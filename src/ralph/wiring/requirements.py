@@ -21,6 +21,7 @@ from ralph.wiring.agents import installed_agents
 
 if TYPE_CHECKING:
     from ralph.domain.agent.events import Usage
+    from ralph.domain.agent.prices import Price
     from ralph.domain.agent.transcript import PriceOf
     from ralph.domain.proof.required_command import RequiredCommand
     from ralph.domain.trust.demand import Demand
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 PROJECT_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin")
 """Where a project installs programs for itself."""
+
+MOST_MODELS = 100
+"""Whose prices are remembered: their names come from agents."""
 
 
 def require_system() -> None:
@@ -90,15 +94,24 @@ def required_by_guardrail(guardrail: GuardrailSettings, settings: Settings) -> R
 
 def pricing(settings: Settings) -> PriceOf:
     """What tokens cost. The table is loaded when the first agent leaves that open."""
+    known: dict[str, Price | None] = {}  # it is asked for after every batch of lines
 
     def price(usage: Usage, model: str) -> float | None:
-        from ralph.domain.agent.prices import Price, cost_of, with_own
+        if model not in known:
+            if len(known) >= MOST_MODELS:
+                known.clear()
+            known[model] = look_up(model)
+        found = known[model]
+        return None if found is None else found.of(usage)
+
+    def look_up(model: str) -> Price | None:
+        from ralph.domain.agent import prices
 
         own = {
-            model: Price(price.input, price.output, price.cache_read, price.cache_write)
-            for model, price in settings.prices.items()
+            name: prices.Price(price.input, price.output, price.cache_read, price.cache_write)
+            for name, price in settings.prices.items()
         }
-        return cost_of(usage, model, with_own(own))
+        return prices.price_of(model, prices.with_own(own))
 
     return price
 

@@ -9,7 +9,7 @@ import bench.__main__ as bench_main
 import pytest
 from bench.child import CannotMeasure, interleaved
 from bench.row import Bar, Row, Sense, as_difference, as_ratio, as_speed
-from bench.stream_data import write_long_line, write_stream
+from bench.stream_data import write_long_line, write_stream, write_tool_results
 from bench.table import render, summary
 
 
@@ -77,6 +77,18 @@ def test_a_stream_has_the_number_of_events_asked_for_and_every_call_is_answered(
     assert len(events) == 32
     assert called == answered != []
     assert [events[0]["type"], events[-1]["type"]] == ["system", "result"]
+
+
+def test_tool_results_are_long_lines_and_end_once_there_are_enough_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "results.ndjson"
+
+    size = write_tool_results(path, size=100_000)
+
+    lines = path.read_bytes().splitlines()
+    assert 100_000 <= size == path.stat().st_size < 120_000
+    assert [json.loads(line)["type"] for line in lines[:3]] == ["system", "assistant", "user"]
+    assert json.loads(lines[-1])["type"] == "result"
+    assert {len(line) > 15_000 for line in lines[2:-1:2]} == {True}
 
 
 @pytest.mark.parametrize("speaker", ["assistant", "user"])

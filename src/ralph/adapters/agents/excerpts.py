@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ralph.patterns import pattern
 
 MAX_SUMMARY_CHARS = 200
@@ -31,6 +33,18 @@ def count_lines(text: str) -> int:
     """Lines as an editor counts them: the last one needs no newline."""
     newlines = text.count("\n")
     return newlines if not text or text[-1] == "\n" else newlines + 1
+
+
+class Measured(NamedTuple):
+    """The beginning of an output; ``lines`` and ``chars`` count the whole."""
+
+    head: str
+    lines: int
+    chars: int
+
+
+def measure(text: str) -> Measured:
+    return Measured(head(text), count_lines(text), len(text))
 
 
 # CSI (colours, cursor), OSC (titles, links; up to its end or the end of the line), and the two-character rest.

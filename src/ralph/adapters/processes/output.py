@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from ralph.adapters.files import PRIVATE_FILE, write_all
 from ralph.adapters.processes.redaction import Redactor
@@ -13,6 +14,8 @@ from ralph.errors import StoreError
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 LONGEST_LINE = 64 * 1024 * 1024
 """A longer line comes in parts of this size: output without newlines must not fill the memory."""
+
+_COPIED = 1024 * 1024
 
 
 class LineFramer:
@@ -38,7 +41,8 @@ class LineFramer:
         joined = bool(self._rest)
         if joined:
             self._rest += lines[0]
-            lines[0] = bytes(self._rest)
+            # A line of many megabytes is not copied once more: what reads lines takes a bytearray as well.
+            lines[0] = bytes(self._rest) if len(self._rest) < _COPIED else cast(bytes, self._rest)
             self._rest = bytearray()
         if is_long:
             lines = [part for line in lines for part in self._parts(line, is_whole=True)]

@@ -85,6 +85,23 @@ class UserLine(Struct, tag="user", gc=False):
     parent_tool_use_id: str | None = None
 
 
+class RawResultBlock(Struct, tag="tool_result", gc=False):
+    tool_use_id: str
+    content: Raw
+    is_error: bool | None = None
+
+
+class LongUserMessage(Struct, gc=False):
+    content: list[RawResultBlock]
+
+
+class LongUserLine(Struct, tag="user", gc=False):
+    """What a tool printed, left where it is: as a text it would need as much memory again."""
+
+    message: LongUserMessage
+    parent_tool_use_id: str | None = None
+
+
 class LooseLine(Struct, gc=False):
     """The least that must be right in a line for us to use it."""
 
@@ -213,6 +230,7 @@ class ResultLine(Struct, tag="result", gc=False):
 Line = AssistantLine | UserLine | ResultLine | SystemLine | RateLimitLine | StreamEventLine | ToolProgressLine
 
 decode_line = msgspec.json.Decoder(Line).decode
+decode_long_user_line = msgspec.json.Decoder(LongUserLine).decode
 decode_loose_line = msgspec.json.Decoder(LooseLine).decode
 decode_block = msgspec.json.Decoder(Block).decode
 decode_api_error = msgspec.json.Decoder(ApiError).decode

@@ -28,11 +28,13 @@ from ralph.adapters.agents.claude.lines import (
     decode_api_error,
     decode_block,
     decode_line,
+    decode_long_user_line,
     decode_loose_line,
 )
 from ralph.adapters.agents.claude.system import limit_events, system_events
-from ralph.adapters.agents.excerpts import count_lines, head, one_line
+from ralph.adapters.agents.excerpts import Measured, count_lines, head, measure, one_line
 from ralph.adapters.agents.json_lines import UNREADABLE, noise, repair, unknown
+from ralph.adapters.agents.long_texts import LONG_LINE, measure_long
 from ralph.adapters.agents.todo_list import TODO_TOOLS, TodoList
 from ralph.adapters.agents.tools import MAX_OPEN_TOOLS, tool_summary
 from ralph.domain.agent.events import (
@@ -79,6 +81,9 @@ class ClaudeStreamParser:
         counted = self._counted
         count, use = counted.add, self._used.append
         for line in lines:
+            if len(line) > LONG_LINE and (ended := self._long_result(line)) is not None:
+                events += ended
+                continue
             try:
                 event: Line = decode_line(line)
             except UNREADABLE:
@@ -115,6 +120,18 @@ class ClaudeStreamParser:
         if self._used:
             events += self._report_usage()
         return events
+
+    def _long_result(self, line: bytes) -> Sequence[AgentEvent] | None:
+        """What is kept of a tool's long output; None if the line is anything else."""
+        try:
+            event = decode_long_user_line(line)
+            (block,) = event.message.content
+            output = measure_long(block.content)
+        except (*UNREADABLE, ValueError):
+            return None
+        return self._answered(
+            block.tool_use_id, output, event.parent_tool_use_id or "", failed=block.is_error is True
+        )
 
     def _report_usage(self) -> Sequence[AgentEvent]:
         """What the messages since the last report used, in one: a session may have a hundred thousand of them."""
@@ -186,21 +203,27 @@ class ClaudeStreamParser:
                 output = block.content
                 if not isinstance(output, str):
                     output = "\n".join(part.text or f"[{part.type}]" for part in output or ())
-                identity = block.tool_use_id
-                name = self._open_tools.pop(identity, None)
                 failed = block.is_error is True
-                if name is None:
-                    answered = self._todo.take_answer(identity, output, failed=failed)
-                    name = ""
-                    if answered is not None:
-                        events += answered.changes
-                        if not failed:
-                            continue
-                        name = answered.tool
-                events.append(_tool_ended(block, name, output, parent))
+                events += self._answered(block.tool_use_id, measure(output), parent, failed=failed)
             elif isinstance(block, TextBlock) and not parent and block.text.strip():
                 # Hook feedback, interruptions, the prompt replayed: never the assistant's own words.
                 events.append(Notice(one_line(block.text)))
+        return events
+
+    def _answered(
+        self, identity: str, output: Measured, parent: str, *, failed: bool
+    ) -> Sequence[AgentEvent]:
+        events: list[AgentEvent] = []
+        name = self._open_tools.pop(identity, None)
+        if name is None:
+            answered = self._todo.take_answer(identity, output.head, failed=failed)
+            name = ""
+            if answered is not None:
+                events += answered.changes
+                if not failed:
+                    return events
+                name = answered.tool
+        events.append(ToolEnded(identity, name, output.head, failed, output.lines, output.chars, parent))
         return events
 
     # --- claude itself
