@@ -163,9 +163,8 @@ def test_the_record_tells_of_every_iteration_and_says_what_was_removed(pruned: P
     assert [each["iteration"] for each in shown["iterations"]] == [*range(1, 13)]
     assert "prompt_002.txt (removed)" in second
     assert "guardrail_002_echo_red_false.log (removed)" in second
-    assert "its file was removed" in second
     assert "removed" not in newest
-    told = "The prompts, streams and logs of iterations 1 to 9 are no longer here"
+    told = "The files of iterations 1 to 9 are no longer here, but for the first prompt"
     assert told in page
     assert told in markdown
 
@@ -176,7 +175,7 @@ def test_what_is_left_of_the_streams_is_printed_and_the_rest_is_told(pruned: Pro
     unknown = pruned.ralph("logs", "--raw", "--iteration", "99", check=2)
 
     assert whole.stdout == "session 10\nsession 11\nsession 12\n"
-    assert "the streams of iterations 1 to 9 are no longer here (limits.keepIterations)" in whole.stderr
+    assert "the output of iterations 1 to 9 is no longer here (limits.keepIterations)" in whole.stderr
     assert "the stream of iteration 2" in second.stderr
     assert "--iteration 2` shows what the record has of it" in second.stderr
     assert "has no iteration 99" in unknown.stderr

@@ -217,7 +217,6 @@ def prompt_of(state_folder: Path, iteration: IterationView, longest: int = PROMP
     try:
         text = beneath.read_plain(path, 4 * longest, state_folder).decode(errors="replace")
     except (OSError, ValueError):
-        is_whole = len(iteration.prompt) >= iteration.prompt_chars
-        return iteration.prompt if is_whole else f"{iteration.prompt}\n… (its file was removed)"
+        return iteration.prompt
     text = text[:longest]
     return Redactor(secrets_in(os.environ)).redact(text)

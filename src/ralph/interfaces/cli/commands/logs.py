@@ -220,7 +220,8 @@ def _print_raw(record: RunRecord, view: RunView, iteration: int | None, *, follo
         sys.stdout.flush()
     removed_to = logs[view.id].removed_to()
     if removed_to and iteration is None:
-        _complain(f"the streams of iterations 1 to {removed_to} are no longer here (limits.keepIterations)")
+        those = "iteration 1" if removed_to == 1 else f"iterations 1 to {removed_to}"
+        _complain(f"the output of {those} is no longer here (limits.keepIterations)")
     if not any(log.found for log in logs.values()):
         if iteration is not None and iteration <= removed_to:
             message = f"the stream of iteration {iteration} of run {view.id} is no longer here"

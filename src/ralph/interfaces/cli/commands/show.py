@@ -229,7 +229,7 @@ class IterationText:
         from ralph.operations.watch import prompt_of  # only for people
 
         shown = self._shown_of_prompt(prompt_of(self._files.state_folder, view, self.prompt_chars))
-        where = self._place_of_prompt(view)
+        where = clean_line(self._place(view.prompt_file)) if view.prompt_file else ""
         return [
             f"  prompt ({plural(view.prompt_chars, 'character')}{f', {where}' if where else ''})",
             *self._quoted(shown),
@@ -237,12 +237,6 @@ class IterationText:
 
     def _shown_of_prompt(self, text: str) -> list[str]:
         return _first_lines(text, PROMPT_LINES)
-
-    def _place_of_prompt(self, view: IterationView) -> str:
-        if not view.prompt_file:
-            return ""
-        is_there = self._files.status(Path(view.prompt_file).name) is not None
-        return clean_line(view.prompt_file) + ("" if is_there else REMOVED)
 
     def _agent(self, view: IterationView) -> list[str]:
         used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.activity.tools.most_common())
@@ -284,10 +278,11 @@ class IterationText:
         return [*lines, *self._log_lines(check.log_file)] if check.log_file else lines
 
     def _log_lines(self, recorded: str) -> list[str]:
-        return [f"    log: {clean_line(self._log(recorded))}"]
+        return [f"    log: {clean_line(self._place(recorded))}"]
 
-    def _log(self, recorded: str) -> str:
-        """An earlier version recorded a link to the newest run's file; this run's file is in its folder."""
+    def _place(self, recorded: str) -> str:
+        """This run's file is in its folder: an earlier version recorded a link to the newest run's file, and a record that
+        was imported has the places of another machine."""
         name = Path(recorded).name
         is_there = self._files.status(name) is not None
         return str(self._files.folder / name) if is_there else f"{recorded}{REMOVED}"

@@ -43,7 +43,7 @@ something (a dependency, your own changes) · 130 interrupted
 
 \b
 Examples:
-  ralph task add -f tasks.yaml && ralph work --max-parallel 3
+  ralph task add -f tasks.yaml && ralph work -j 3
   ralph work TASK-001
   ralph work --dry-run --max-cost 20
   ralph work --watch --from github:octo/hello --deliver pr
