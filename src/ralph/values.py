@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 _MISSING: Any = object()
 _WITHOUT_BASES = 2
 """Classes in the ``__mro__`` of one that is derived from ``object`` alone."""
+_MADE = "__made_here__"
 _WORTH_COMPILING = 8
 """Instances after which the ``__init__`` of a class is compiled. Most classes have fewer, and compiling takes longer."""
 
@@ -81,14 +82,15 @@ class _Shape:
     @property
     def fields(self) -> dict[str, _Field]:
         if self._fields is None:
-            self._fields = {}
+            fields: dict[str, _Field] = {}
             for base in reversed(self.owner.__mro__[1:]):
                 if shape := base.__dict__.get("__shape__"):
-                    self._fields.update(shape.fields)
+                    fields.update(shape.fields)
             for name, given in self._given.items():
                 each = given if type(given) is _Field else _Field(default=given)
                 each.name, each.kw_only = name, each.kw_only or self._is_keyword
-                self._fields[name] = each
+                fields[name] = each
+            self._fields = fields  # whole, or another thread might see a part of them
         return self._fields
 
     def compared(self, instance: object) -> Any:
@@ -104,7 +106,10 @@ class _Shape:
 
 
 def _getter(names: list[str]) -> Any:
-    return attrgetter(*names) if names else lambda _: ()
+    """Always a tuple: it knows the same object for equal, whatever that says of itself."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda instance: tuple([getattr(instance, name) for name in names])
 
 
 @cache
@@ -116,7 +121,9 @@ def _dataclass(
     eq: bool = True,
     repr: bool = True,  # noqa: A002
 ) -> Any:
-    usual: dict[str, Any] = _FROZEN.copy() if frozen else {}
+    usual: dict[str, Any] = {"__replace__": _replace}  # for Python 3.13's `copy.replace`
+    if frozen:
+        usual |= _FROZEN
     if repr:
         usual["__repr__"] = _repr
     if eq:
@@ -135,6 +142,7 @@ def _dataclass(
         namespace["__qualname__"] = cls.__qualname__
         namespace["__dataclass_fields__"] = _STANDARD_FIELDS
         namespace["__dataclass_params__"] = _STANDARD_PARAMETERS
+        namespace["__signature__"] = _SIGNATURE
         made: Any = type(cls)(cls.__name__, cls.__bases__, namespace)
         made.__shape__ = shape = _Shape(made, given, is_keyword=kw_only, is_frozen=frozen)
         made.__match_args__ = shape.by_place  # type: ignore[misc]
@@ -166,6 +174,7 @@ def _first_inits(shape: _Shape) -> Any:
             shape.owner.__init__ = compiled  # type: ignore[misc]
             compiled(self, *arguments, **named)  # arguments that do not fit get the error of any function
 
+    setattr(__init__, _MADE, True)
     return __init__
 
 
@@ -230,6 +239,7 @@ def _compile_init(shape: _Shape) -> Any:
     exec(text, scope)  # noqa: S102 (names of fields, as the standard library does)
     made = scope["__init__"]
     made.__qualname__ = f"{shape.owner.__qualname__}.__init__"
+    setattr(made, _MADE, True)
     return made
 
 
@@ -316,10 +326,19 @@ def _with_fields(shape: _Shape) -> type:
     """Without any method: nobody asks for them, and they are what takes time."""
     import dataclasses
 
-    namespace: dict[str, Any] = {
-        "__doc__": "Never seen.",
-        "__annotations__": dict.fromkeys(shape.fields, object),
-    }
+    plain = _plain_class(shape, dict.fromkeys(shape.fields, object))
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(plain)
+    # Put in afterwards: the standard library would look into each text for what is no field.
+    for name, kind in _kinds(shape).items():
+        made.__dataclass_fields__[name].type = kind
+    return made  # type: ignore[no-any-return]
+
+
+def _plain_class(shape: _Shape, kinds: dict[str, Any]) -> type:
+    """What the standard decorator makes the same dataclass of."""
+    import dataclasses
+
+    namespace: dict[str, Any] = {"__doc__": "Never seen.", "__annotations__": kinds}
     for name, each in shape.fields.items():
         options: dict[str, Any] = {}
         if each.default is not _MISSING:
@@ -335,16 +354,32 @@ def _with_fields(shape: _Shape) -> type:
             metadata=each.metadata,
             **options,
         )
-    plain: Any = type(shape.owner.__name__, (), namespace)
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(plain)
+    return type(shape.owner.__name__, (), namespace)
+
+
+def _kinds(shape: _Shape) -> dict[str, Any]:
+    """The annotations of the fields, in the order of the fields."""
+    found: dict[str, Any] = {}
     for base in reversed(shape.owner.__mro__):
-        # Put in afterwards: the standard library would look into each text for what is no field.
-        for name, kind in base.__dict__.get("__annotations__", {}).items():  # noqa: RUF063 (imports a lot)
-            if name in shape.fields:
-                made.__dataclass_fields__[name].type = kind
-    return made  # type: ignore[no-any-return]
+        found |= base.__dict__.get("__annotations__", {})  # noqa: RUF063 (imports a lot)
+    return {name: found[name] for name in shape.fields}
 
 
+class _Signature:
+    """What ``help`` and editors show of a class, whose own ``__init__`` takes whatever it is given at first."""
+
+    def __get__(self, _: object, asked: Any) -> Any:
+        import dataclasses
+        import inspect
+
+        shape: _Shape = asked.__shape__
+        if asked is not shape.owner or not hasattr(vars(asked)["__init__"], _MADE):
+            return None  # it has another way to be made: look there
+        plain = _plain_class(shape, _kinds(shape))
+        return inspect.signature(dataclasses.dataclass(repr=False, eq=False)(plain))
+
+
+_SIGNATURE = _Signature()
 _STANDARD_FIELDS = _Standard("__dataclass_fields__", _with_fields)
 _STANDARD_PARAMETERS = _Standard("__dataclass_params__", _as_strict)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,25 @@ def test_a_run_travels_with_its_compressed_streams(long: Project, tmp_path: Path
     assert other.ralph("logs", "--raw", check=0).stdout == printed
     names = {path.name for path in folder_of(other).iterdir()}
     assert {f"agent_{number:03}.ndjson.gz" for number in COMPRESSED} <= names
+
+
+@pytest.mark.parametrize("trap", ["link", "pipe", "folder"])
+def test_a_trap_in_the_place_of_a_compressed_stream_keeps_no_run_from_travelling(
+    long: Project, tmp_path: Path, trap: str
+) -> None:
+    place = folder_of(long) / "agent_900.ndjson.gz"
+    match trap:
+        case "link":
+            place.symlink_to("/etc/passwd")
+        case "pipe":
+            os.mkfifo(place)
+        case _:
+            place.mkdir()
+
+    long.ralph("export", "last", "-o", str(tmp_path / "run.tar.gz"), check=0)
+
+    with tarfile.open(tmp_path / "run.tar.gz") as packed:
+        assert not [name for name in packed.getnames() if place.name in name]
 
 
 def test_a_run_is_resumed_with_its_compressed_streams(long: Project) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
+import math
 import pickle
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -155,6 +159,10 @@ def _match(of: dict[str, Any]) -> object:
         lambda of: hasattr(of["Point"](1), "__dict__"),
         lambda of: vars(of["Loose"](1)),
         lambda of: of["Point"].limit,
+        lambda of: str(inspect.signature(of["Named"])),
+        lambda of: str(inspect.signature(of["Counter"])),
+        lambda of: of["Thing"](math.nan) == of["Thing"](math.nan),
+        lambda of: of["Silent"](math.nan) == of["Silent"](math.nan),
     ],
 )
 def test_it_behaves_alike(act: Callable[[dict[str, Any]], object]) -> None:
@@ -204,3 +212,46 @@ def test_a_value_that_holds_itself_can_be_shown() -> None:
     counter.seen.append(counter)
 
     assert "..." in repr(counter)
+
+
+def test_a_class_with_an_init_of_its_own_says_what_that_takes() -> None:
+    class Own(Sent):
+        def __init__(self, other: int) -> None:
+            super().__init__(str(other))
+
+    assert str(inspect.signature(Own)) == "(other: 'int') -> 'None'"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="came with Python 3.13")
+def test_the_copy_module_can_replace_a_field() -> None:
+    assert copy.replace(Sent("a", 3), size=4) == Sent("a", 4)  # type: ignore[attr-defined,unused-ignore]
+
+
+def test_threads_that_make_the_first_instances_get_whole_ones() -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            body = {"__annotations__": {f"f{number}": "int" for number in range(30)}, "__module__": __name__}
+            made: Any = values.dataclass(frozen=True, slots=True, kw_only=True)(type("Wide", (), body))
+            failures: list[Exception] = []
+            together = threading.Barrier(4)
+
+            def make_one(
+                kind: Any = made, wait: Any = together.wait, complain: Any = failures.append
+            ) -> None:
+                wait()
+                try:
+                    assert len(values.fields(kind)) == 30
+                    assert kind(**{f"f{number}": number for number in range(30)}).f29 == 29
+                except Exception as error:
+                    complain(error)
+
+            threads = [threading.Thread(target=make_one) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(timeout=20)
+            assert failures == []
+    finally:
+        sys.setswitchinterval(before)

@@ -60,6 +60,8 @@ async def iterate(
         )
         evidence, decision, state = await _judge(parts, judging, tally, state, progress)
     seconds = parts.clock.monotonic() - began
+    if not progress.may_wait:
+        progress.pay()  # before: the end of an iteration goes on record with the state that counts it, never with an older one
     parts.publish(ending(state, evidence, decision, spend=state.spend - spent_before, seconds=seconds))
     return state, evidence, decision
 
@@ -155,6 +157,7 @@ async def _judge(
 
     signals: list[Signal] = []
     for probe in parts.probes:
+        progress.raise_failure()
         signals += await probe.look(judging)
     evidence = replace(evidence, signals=tuple(signals))
     for check in (*parts.checks, *parts.checks_of(judging.assignment)):
@@ -167,6 +170,7 @@ async def _judge(
         if check.when is When.ON_CLAIM and not evidence.claimed:
             result = CheckResult(check.name, Verdict.SKIPPED, reason="nothing was claimed")
         else:
+            progress.raise_failure()
             try:
                 result = await tally.run(check, judging, time_over=parts.time_over)
             except RalphError:

@@ -124,11 +124,12 @@ async def _turn(parts: LoopParts, state: LoopState, progress: Progress) -> tuple
     if assignment.key != state.assignment:
         await _look_at_workspace(parts)
     state, evidence, decision = await iterate(parts, assignment, state, progress)
-    if progress.may_wait:
-        await parts.work.settle(assignment, evidence, decision)
+    if (
+        progress.may_wait
+    ):  # owed before anything can be waited for: the iteration's end is not written without it
         state = progress.owe(state.after(evidence, decision))
-    else:  # it asks for what it has kept of this, and must not know more of it than the record
-        progress.pay()
+        await parts.work.settle(assignment, evidence, decision)
+    else:
         await parts.work.settle(assignment, evidence, decision)
         state = progress.save(state.after(evidence, decision))
     if isinstance(decision, Stop):

@@ -51,11 +51,11 @@ class Progress:
         """On disk now, if anything is owed."""
         if self._due is not None:
             self.commit(self._saved)
-        self._raise_failure()
+        self.raise_failure()
 
     def commit(self, state: LoopState) -> None:
         """As it is, without the time that has passed since."""
-        self._raise_failure()
+        self.raise_failure()
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -65,9 +65,12 @@ class Progress:
         try:
             self.pay()
         except RalphError as error:
-            self._failure = error  # raised where the run can end by it: before anything else begins
+            self._failure = (
+                error  # raised where the run can end by it: before the next check, or whatever else begins
+            )
 
-    def _raise_failure(self) -> None:
+    def raise_failure(self) -> None:
+        """For which what was owed could not be written, if that is so."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -41,9 +42,12 @@ class Disk(MemoryJournal):
     def flush(self) -> None:
         self._write()
 
+    counted: list[tuple[int, int, int]] = field(default_factory=list)
+
     def commit(self, state: LoopState) -> None:
         self._write()
         self.states.append(state)
+        self.counted.append((self.holds(IterationEnded), state.iteration, state.attempt))
 
     def _write(self) -> None:
         if self.written == len(self.events) and not self.events:
@@ -62,6 +66,7 @@ class Agent:
     """Asks the disk at the beginning of each session, and says what it has spent at its end."""
 
     disk: Disk
+    exit_code: int = 0
     name: str = "asking"
     found: list[tuple[int, int, float]] = field(default_factory=list)
 
@@ -71,7 +76,7 @@ class Agent:
         spent = self.disk.states[-1].spend.cost_usd or 0.0
         self.found.append((self.disk.holds(IterationStarted), self.disk.holds(IterationEnded), spent))
         publish(AgentEnded(ending=Ending.EXITED, exit_code=0, seconds=0.0, spend=COST))
-        return AgentReport(exit_code=0, spend=COST)
+        return AgentReport(exit_code=self.exit_code, is_orderly=not self.exit_code, spend=COST)
 
 
 class KeepingWork:
@@ -142,6 +147,20 @@ def test_work_that_keeps_what_was_settled_never_knows_more_than_the_record() -> 
     assert work.found == [1.0, 2.0, 3.0]
     assert agent.found == [(1, 0, 0.0), (2, 1, 1.0), (3, 2, 2.0)]
     assert len(disk.states) == 3 * 3 + 1
+
+
+@pytest.mark.parametrize("exit_code", [0, 3], ids=["judged", "failed"])
+@pytest.mark.parametrize("keeps", [False, True], ids=["stateless", "keeps"])
+def test_an_iteration_ends_on_record_with_the_state_that_counts_it(keeps: bool, exit_code: int) -> None:
+    """A cut between the two would make the next process do the iteration again."""
+    disk = Disk()
+    given = {"work": KeepingWork(disk)} if keeps else {}
+    run(disk, Agent(disk, exit_code), **given)
+    ends = [0, *(ended for ended, *_ in disk.counted)]
+    places = [(0, 1), *((iteration, attempt) for _, iteration, attempt in disk.counted)]
+    assert ends[-1] >= 3
+    for before, after in itertools.pairwise(zip(ends, places, strict=True)):
+        assert after[0] == before[0] or after[1] != before[1], disk.counted
 
 
 @pytest.mark.parametrize("number", range(1, 9))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from fnmatch import fnmatchcase
@@ -104,10 +105,14 @@ def _shared_of(state_folder: Path, runs: Mapping[str, str]) -> Iterator[Parts]:
 def _compressed_since(state_folder: Path, runs: Iterable[str], ways: set[Parts]) -> Iterator[Parts]:
     """Streams of a run under way that were found under their own names, and were gone when they were read."""
     for run in runs:
+        folder = state_folder / RUNS / run
         with suppress(OSError):  # it has no folder
-            for name in beneath.list_names(state_folder / RUNS / run, state_folder):
+            for name in beneath.list_names(folder, state_folder):
                 plain = plain_name(name)
-                if plain != name and ways.isdisjoint(((RUNS, run, name), (RUNS, run, plain))):
+                if plain == name or not ways.isdisjoint(((RUNS, run, name), (RUNS, run, plain))):
+                    continue
+                found = beneath.status(folder / name, state_folder)
+                if found is not None and stat.S_ISREG(found.st_mode):  # an agent may have put anything there
                     yield RUNS, run, name
 
 

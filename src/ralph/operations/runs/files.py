@@ -51,7 +51,7 @@ class RunFiles:
     def removed_to(self) -> int:
         """The number of the last iteration whose stream was removed, with all before it: a long run keeps only the newest."""
         kept = [number for name in self.names() if (number := iteration_of_stream(name)) is not None]
-        return min(kept) - 1 if kept else 0
+        return max(0, min(kept) - 1) if kept else 0
 
     def is_compressed(self, name: str) -> bool:
         """Only the compressed file is left of it."""
