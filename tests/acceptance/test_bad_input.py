@@ -62,6 +62,7 @@ def ready(project: Project) -> Project:
         (["run", "-p", "x", "--no-such-flag"], "--no-such-flag"),
         (["no-such-command"], "no-such-command"),
         (["log"], "No such command 'log'. Did you mean `logs`?"),
+        (["help"], "No such command 'help'. Did you mean `--help`?"),
         (["Fix the tests"], "To give it as a prompt: ralph run 'Fix the tests'"),
         (["task", "lst"], "No such command 'lst'. Did you mean `list`?"),
         (["statu"], "Did you mean `status`?"),

@@ -10,6 +10,8 @@ from ralph.domain.agent.network import no_network
 from ralph.domain.loop.claims import Tag
 from ralph.values import dataclass, field
 
+_COST_DIGITS = 12  # a difference of binary fractions has noise behind that, and people would see it
+
 
 class Ending(StrEnum):
     """Why the process ended."""
@@ -131,7 +133,9 @@ class Spend:
 
     def __sub__(self, earlier: Spend) -> Spend:
         """What was added to an earlier sum."""
-        cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
+        cost = (
+            None if self.cost_usd is None else round(self.cost_usd - (earlier.cost_usd or 0.0), _COST_DIGITS)
+        )
         used = self.usage - earlier.usage
         is_new = used.total > 0 or not earlier.is_partly_unknown
         return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and is_new)

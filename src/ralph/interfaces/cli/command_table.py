@@ -72,7 +72,7 @@ class _Ralph(CommandTable):
 def _no_such_command(name: str, known: Iterable[str]) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name.lower(), known, n=1)
+    close = ["--help"] if name == "help" else difflib.get_close_matches(name.lower(), known, n=1)
     suggestion = f" Did you mean `{close[0]}`?" if close else ""
     return f"No such command {name!r}.{suggestion}"
 
