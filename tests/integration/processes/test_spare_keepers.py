@@ -1,4 +1,4 @@
-"""A keeper whose program left nothing has the next one's process ready. Whatever becomes of it, nothing is lost or left."""
+"""While a program runs, the next one's keeper has a process ready. Whatever becomes of it, nothing is lost or left."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.processes.process_table import read_table
+from ralph.adapters.processes.ladder import Ladder
+from ralph.adapters.processes.process_table import read_process, read_table
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher, start_watcher
 from ralph.domain.loop.session_report import Ending
-from ralph.engine.ports import Command, Exit, Timeouts
+from ralph.engine.ports import Command, Exit, Running, Timeouts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt")
 
@@ -42,6 +43,19 @@ def children_of(pid: int) -> list[int]:
     return [each.pid for each in read_table().values() if each.parent == pid and not each.is_zombie]
 
 
+def spare_of(watcher: int, until: Until, *, beside: int = 0) -> tuple[int, int]:
+    """The pids of a keeper that waits, and of what will be its program; ``beside`` is a keeper at work."""
+    found: list[tuple[int, list[int]]] = []
+
+    def is_there() -> bool:
+        found[:] = [(each, children_of(each)) for each in children_of(watcher) if each != beside]
+        return [len(roots) for _, roots in found] == [1]
+
+    until(is_there)
+    ((keeper, (root,)),) = found
+    return keeper, root
+
+
 @pytest.fixture
 def say(kept: PosixProcessRunner, tmp_path: Path) -> Callable[[str], tuple[Exit, list[bytes]]]:
     """Runs a shell script, and hears what it says."""
@@ -59,12 +73,8 @@ Say = Callable[[str], tuple[Exit, list[bytes]]]
 
 @pytest.fixture
 def spare(say: Say, watcher: Watcher, until: Until) -> tuple[int, int]:
-    """The pids of a keeper that waits, and of what will be its next program."""
     say("true")
-    (keeper,) = children_of(watcher.pid)
-    until(lambda: bool(children_of(keeper)))
-    (root,) = children_of(keeper)
-    return keeper, root
+    return spare_of(watcher.pid, until)
 
 
 def test_the_next_program_is_what_was_ready_for_it(say: Say, spare: tuple[int, int]) -> None:
@@ -73,13 +83,121 @@ def test_the_next_program_is_what_was_ready_for_it(say: Say, spare: tuple[int, i
     assert exit_.code == 7
 
 
-def test_a_keeper_whose_program_left_something_keeps_no_other(
-    kept: PosixProcessRunner, child: Child, say: Say, spare: tuple[int, int], tmp_path: Path
+def test_no_program_inherits_what_an_earlier_one_did_to_its_keeper(say: Say, spare: tuple[int, int]) -> None:
+    """The check that judges an agent, above all."""
+    altering = (
+        "import os, pathlib, resource\n"
+        "keeper = os.getppid()\n"
+        "for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):\n"
+        "    resource.prlimit(keeper, limit, (20, 20))\n"
+        "os.setpriority(os.PRIO_PROCESS, keeper, 19)\n"
+        "os.sched_setscheduler(keeper, os.SCHED_BATCH, os.sched_param(0))\n"
+        "os.sched_setaffinity(keeper, {min(os.sched_getaffinity(0))})\n"
+        "pathlib.Path(f'/proc/{keeper}/oom_score_adj').write_text('1000')\n"
+    )
+    look = (
+        "ulimit -a; cut -d' ' -f19,41 /proc/$$/stat; cat /proc/$$/oom_score_adj /proc/$$/cgroup; "
+        "grep Cpus_allowed_list /proc/$$/status"
+    )
+    _, before = say(look)
+    altered, _ = say(f'exec {sys.executable} -I -S -c "{altering}"')
+    _, after = say(look)
+    assert altered.code == 0
+    assert len(before) > 10
+    assert after == before
+
+
+def test_a_keeper_keeps_one_program(say: Say) -> None:
+    keepers = [int(said[0]) for _, said in (say("echo $PPID") for _ in range(4))]
+    assert len({*keepers}) == len(keepers)
+
+
+def test_a_program_that_is_cancelled_twice_is_all_that_is_ended(
+    kept: PosixProcessRunner, watcher: Watcher, say: Say, alive: Alive, until: Until, tmp_path: Path
 ) -> None:
-    left = asyncio.run(kept.run(child("leaves_a_daemon", tmp_path / "pid", "clear"))).left_behind
-    _, said = say("echo $PPID")
-    assert len(left) == 1
-    assert int(said[0]) != spare[0]
+    pids: list[int] = []
+    ready: list[tuple[int, int]] = []
+
+    async def scenario() -> None:
+        begun = asyncio.Event()
+        command = Command(
+            argv=("sh", "-c", "trap '' INT TERM; echo; while :; do sleep 0.05; done"), cwd=tmp_path
+        )
+        task = asyncio.ensure_future(
+            kept.run(
+                command,
+                on_start=lambda running: pids.append(running.pid),
+                on_lines=lambda lines: begun.set(),
+            )
+        )
+        await begun.wait()
+        process = read_process(pids[0])
+        assert process is not None
+        pids.append(process.parent)
+        ready.append(spare_of(watcher.pid, until, beside=process.parent))
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
+    until(lambda: not any(map(alive, pids)))
+    assert [tuple(map(int, line.split())) for line in say("echo $PPID $$")[1]] == ready
+
+
+def test_a_program_that_could_not_be_ended_is_not_ended_by_its_keeper(
+    watcher: Watcher, alive: Alive, until: Until, tmp_path: Path
+) -> None:
+    """It becomes ralph's child, as everything that outlives its keeper does."""
+    runner = PosixProcessRunner(
+        run_id=RUN_ID,
+        base_environment=os.environ,
+        watcher=watcher,
+        ladder=Ladder(interrupt=0.01, terminate=0.01),
+        exempt=lambda pid: True,
+    )
+    pids: list[int] = []
+
+    async def scenario() -> Exit:
+        stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def begin(running: Running) -> None:
+            process = read_process(running.pid)
+            assert process is not None
+            pids.extend((running.pid, process.parent))
+            stop.set_result(None)
+
+        return await runner.run(Command(argv=("sleep", "1000"), cwd=tmp_path), on_start=begin, stop=stop)
+
+    exit_ = asyncio.run(asyncio.wait_for(scenario(), 60))
+    program, keeper = pids
+    try:
+        assert "could not be ended" in exit_.error
+        until(lambda: not alive(keeper))
+        assert alive(program)
+    finally:
+        os.kill(program, signal.SIGKILL)
+        until(lambda: not alive(program))
+
+
+def test_a_spare_whose_watcher_was_killed_is_nobodys_leftover(
+    kept: PosixProcessRunner, watcher: Watcher, say: Say, alive: Alive, until: Until, tmp_path: Path
+) -> None:
+    """It is ralph's child then, as is what a program without a keeper leaves behind."""
+    ready: list[tuple[int, int]] = []
+
+    def kill(running: Running) -> None:
+        process = read_process(running.pid)
+        assert process is not None
+        ready.append(spare_of(watcher.pid, until, beside=process.parent))
+        for pid in (watcher.pid, process.parent):
+            os.kill(pid, signal.SIGKILL)
+            until(lambda: not alive(pid))  # noqa: B023
+
+    exit_ = asyncio.run(kept.run(Command(argv=("sleep", "0.2"), cwd=tmp_path), on_start=kill))
+    assert (exit_.code, exit_.left_behind) == (0, ())
+    assert [tuple(map(int, line.split())) for line in say("echo $PPID $$")[1]] == ready
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
@@ -96,6 +214,17 @@ def test_a_spare_that_was_ended_or_stopped_costs_no_program(
     assert say("cat said")[1] == [b"once"]
 
 
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["there", "stopped"])
+def test_when_the_run_is_over_a_spare_without_its_watcher_is_not_left(
+    say: Say, watcher: Watcher, spare: tuple[int, int], alive: Alive, until: Until, is_stopped: bool
+) -> None:
+    os.kill(watcher.pid, signal.SIGKILL)
+    if is_stopped:
+        os.kill(spare[1], signal.SIGSTOP)
+    watcher.close()
+    until(lambda: not any(map(alive, spare)))
+
+
 def test_the_spare_outlives_its_watcher_and_then_there_is_another(
     say: Say, watcher: Watcher, spare: tuple[int, int], alive: Alive, until: Until
 ) -> None:
@@ -104,8 +233,6 @@ def test_the_spare_outlives_its_watcher_and_then_there_is_another(
     until(lambda: not alive(killed))
     assert int(say("echo $PPID")[1][0]) == spare[0]
     assert watcher.pid == killed
-    os.kill(spare[0], signal.SIGKILL)
-    until(lambda: not alive(spare[0]))
     assert say("exit 3")[0].code == 3
     assert watcher.pid != killed
 
@@ -120,9 +247,7 @@ def test_when_ralph_is_killed_no_spare_is_left(tmp_path: Path, alive: Alive, unt
     try:
         assert small_ralph.stdout is not None
         watcher = int(small_ralph.stdout.readline())
-        (keeper,) = children_of(watcher)
-        until(lambda: bool(children_of(keeper)))
-        pids = [watcher, keeper, *children_of(keeper)]
+        pids = [watcher, *spare_of(watcher, until)]
         small_ralph.kill()
         until(lambda: not any(map(alive, pids)))
     finally:
@@ -134,9 +259,7 @@ def test_when_the_run_is_over_no_spare_is_left(alive: Alive, until: Until, tmp_p
     with start_watcher(RUN_ID) as watcher:
         runner = PosixProcessRunner(run_id=RUN_ID, base_environment=os.environ, watcher=watcher)
         asyncio.run(runner.run(Command(argv=("true",), cwd=tmp_path)))
-        (keeper,) = children_of(watcher.pid)
-        until(lambda: bool(children_of(keeper)))
-        pids = [watcher.pid, keeper, *children_of(keeper)]
+        pids = [watcher.pid, *spare_of(watcher.pid, until)]
     until(lambda: not any(map(alive, pids)))
 
 
@@ -182,7 +305,7 @@ def test_after_a_program_that_cannot_be_started_the_next_one_can(
     assert say("echo well")[1] == [b"well"]
 
 
-def test_many_at_once_have_a_keeper_each_and_one_stays(
+def test_many_at_once_have_a_keeper_each_and_one_is_there_for_the_next(
     kept: PosixProcessRunner, watcher: Watcher, child: Child, tmp_path: Path, until: Until
 ) -> None:
     """Also of those that were waiting for each other's start."""

@@ -98,6 +98,33 @@ def test_a_watcher_that_runs_share_ends_what_is_left_of_each_that_has_not_ended(
             process.wait()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each run has a watcher of its own")
+def test_a_run_that_a_stopped_watcher_cannot_be_told_of_is_watched_by_another(
+    run_id: str, alive: Alive, until: Until
+) -> None:
+    runs = [f"{run_id}-{number}" for number in range(1000)]
+    last = subprocess.Popen(
+        ["sleep", "1000"], env={**os.environ, "RALPH_RUN_ID": runs[-1]}, start_new_session=True
+    )
+    ralph = subprocess.Popen(
+        [sys.executable, CHILDREN / "shares_a_stopped_watcher.py", *runs], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert ralph.stdout is not None
+        stopped, second = map(int, ralph.stdout.readline().split())
+        assert second != stopped
+        assert not alive(stopped)  # continued, it would take ralph for dead
+        assert last.poll() is None
+        ralph.kill()
+        until(lambda: not alive(second))
+        assert last.poll() == -signal.SIGTERM
+    finally:
+        ralph.kill()
+        ralph.communicate()
+        last.kill()
+        last.wait()
+
+
 def ignored_signals(pid: int) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("SigIgn:"):

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 from ralph.adapters.processes.process_table import LINUX, Process, own_children, read_process, read_table
 from ralph.values import dataclass, field
@@ -47,6 +48,7 @@ class _Household:
 
     spawns: dict[int, Spawn] = field(default_factory=dict)  # by the pid of their root
     others: set[int] = field(default_factory=set)  # that are not spawns: watchers and keepers
+    expected: set[Callable[[], bool]] = field(default_factory=set)  # whose pids nobody has told us yet
     since: float = 0.0  # since when at least one spawn has been alive, on the process table's clock
 
 
@@ -84,6 +86,17 @@ def release_other(pid: int) -> None:
     """It may be reaped with the orphans once it has ended."""
     with birth_lock:
         _household.others.discard(pid)
+
+
+def expect_other(has_answered: Callable[[], bool]) -> None:
+    """``has_answered`` registers it as soon as it has said who it is, and then is True."""
+    with birth_lock:
+        _household.expected.add(has_answered)
+
+
+def expect_no_longer(has_answered: Callable[[], bool]) -> None:
+    with birth_lock:
+        _household.expected.discard(has_answered)
 
 
 def other_spawns(spawn: Spawn) -> list[Spawn]:
@@ -127,12 +140,11 @@ def is_adopted(process: Process) -> bool:
     A child that other code in this process started shares our session or is registered. An orphan cannot share it: its
     spawn began a session of its own.
     """
-    return (
-        process.parent == os.getpid()
-        and process.pid not in _household.spawns
-        and process.pid not in _household.others
-        and process.session != os.getsid(0)
-    )
+    if process.parent != os.getpid() or process.pid in _household.spawns:
+        return False
+    with birth_lock:  # a keeper whose watcher was killed is ours, too
+        _household.expected -= {each for each in _household.expected if each()}
+    return process.pid not in _household.others and process.session != os.getsid(0)
 
 
 def may_be_from_a_spawn(process: Process) -> bool:

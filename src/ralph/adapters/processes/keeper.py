@@ -1,5 +1,6 @@
 """One program through its keeper: a small process that the watcher forks, which starts it and adopts what it leaves.
 
+It keeps no second one: its program knows its pid, may set limits and a priority for it, and the next would inherit them.
 See ``watcher_main`` for the other side.
 """
 
@@ -10,7 +11,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ralph.adapters.files import write_all
 from ralph.adapters.processes import adoption
@@ -34,22 +35,27 @@ class NoKeeper(Exception):
 class Keeper:
     """``control`` ends with whoever has the other end: the keeper by our death, we by the keeper's.
 
-    ``take_back`` says whether it wants a keeper whose program has ended and left nothing. ``root`` becomes the program.
+    ``root`` becomes the program when it is told on the ``gate`` which.
     """
 
     control: socket.socket
-    take_back: Callable[[Keeper], bool]
     pid: int = 0
     root: int = 0
-    is_idle: bool = False
+    gate: socket.socket | None = None
 
     async def start(self, request: Request, standard: Sequence[int], *, within: float) -> None:
         """Raises NoKeeper if nothing was started, or the OSError for which the program could not be.
 
         ``standard``: the program's own ends of its input, output and error.
         """
-        with await self._gate(within) as gate:
-            self._ask(gate, request, standard)
+        adoption.expect_no_longer(self.has_answered)  # its answer is waited for here
+        while not self.has_answered():
+            await _until_readable(self.control, within)
+        # It must be there, and the root not have been ended.
+        if self.gate is None or not self._is_silent:
+            raise NoKeeper
+        with self.gate as gate:
+            _ask(gate, request, standard)
             # From here on there may be a program, also if it ends its keeper.
             said = await _next(gate, BEGIN_SECONDS)
         match said:
@@ -63,29 +69,23 @@ class Keeper:
             case _:  # the end of the socket: it has begun
                 return
 
-    async def _gate(self, within: float) -> socket.socket:
-        """On which the root waits. Its keeper must be there, and the root not have been ended."""
-        while True:
-            try:
-                said, gates = receive(self.control, MESSAGE, 1)
-                break
-            except BlockingIOError:
-                await _until_readable(self.control, within)
-            except OSError as error:
-                raise NoKeeper from error
-        if not gates:
-            raise NoKeeper
-        gate = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fileno=gates[0])
-        gate.setblocking(False)
-        _, pid, root = said.split()
-        self.root = int(root)
-        if int(pid) != self.pid:
-            self.pid = int(pid)
+    def has_answered(self) -> bool:
+        """It has said who it is, or is gone. Does not wait."""
+        if self.pid:
+            return True
+        try:
+            said, gates = receive(self.control, MESSAGE, 1)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        if said:
+            self.pid, self.root = map(int, said.split()[1:])
             adoption.register_other(self.pid)
-        if not self._is_silent:
-            gate.close()
-            raise NoKeeper
-        return gate
+        for gate in gates:
+            self.gate = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fileno=gate)
+            self.gate.setblocking(False)
+        return True
 
     @property
     def _is_silent(self) -> bool:
@@ -97,25 +97,6 @@ class Keeper:
             return False
         return False
 
-    def _ask(self, gate: socket.socket, request: Request, standard: Sequence[int]) -> None:
-        import marshal
-
-        self.is_idle = False
-        message = marshal.dumps(request)
-        if len(message) <= LONGEST_MESSAGE:
-            with contextlib.suppress(OSError):  # a system may allow shorter ones only
-                socket.send_fds(gate, [message], standard)
-                return
-        try:
-            file = make_nameless("ralph")
-            try:
-                write_all(file, message)
-                socket.send_fds(gate, [b"f"], [*standard, file])
-            finally:
-                os.close(file)
-        except OSError as error:
-            raise NoKeeper from error
-
     def heard(self) -> tuple[int, bool] | None:
         """The program's wait status, and whether others are left. Raises ConnectionError if the keeper is gone."""
         try:
@@ -126,27 +107,34 @@ class Keeper:
             case []:
                 raise ConnectionResetError
             case [b"exit", status, others]:
-                self.is_idle = others == b"0"
-                return int(status), not self.is_idle
+                return int(status), others == b"1"
             case _:
                 return None
 
     def release(self) -> None:
         """Whatever is left becomes our child."""
-        if self.is_idle and self.take_back(self):
-            return
-        with contextlib.suppress(OSError):
-            self.control.send(b"b")
-        self.abandon()
+        self._say(b"b")
+
+    def dismiss(self) -> None:
+        """Nothing was started, nor will be."""
+        self._say(b"e")
 
     def abandon(self) -> None:
         """The keeper ends whatever is left."""
+        adoption.expect_no_longer(self.has_answered)
+        if self.gate is not None:
+            self.gate.close()
         self.control.close()
         if self.pid:
             adoption.release_other(self.pid)
 
+    def _say(self, farewell: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self.control.send(farewell)
+        self.abandon()
 
-def ask_for_keeper(watcher: socket.socket, take_back: Callable[[Keeper], bool]) -> Keeper:
+
+def ask_for_keeper(watcher: socket.socket) -> Keeper:
     """It says when it is there."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
@@ -156,7 +144,26 @@ def ask_for_keeper(watcher: socket.socket, take_back: Callable[[Keeper], bool]) 
         except OSError as error:
             ours.close()
             raise NoKeeper from error
-    return Keeper(ours, take_back)
+    return Keeper(ours)
+
+
+def _ask(gate: socket.socket, request: Request, standard: Sequence[int]) -> None:
+    import marshal
+
+    message = marshal.dumps(request)
+    if len(message) <= LONGEST_MESSAGE:
+        with contextlib.suppress(OSError):  # a system may allow shorter ones only
+            socket.send_fds(gate, [message], standard)
+            return
+    try:
+        file = make_nameless("ralph")
+        try:
+            write_all(file, message)
+            socket.send_fds(gate, [b"f"], [*standard, file])
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise NoKeeper from error
 
 
 async def _next(gate: socket.socket, within: float) -> list[bytes] | None:

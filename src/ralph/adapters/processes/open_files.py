@@ -9,7 +9,11 @@ _usual: list[tuple[int, int]] = []  # our limits before we raised them
 
 
 def allow_files(wanted: int) -> None:
-    """Raise our own limit, as far as the system lets us. What agents and checks get is as it was: they may count on it."""
+    """Raise our own limit, as far as the system lets us.
+
+    On Linux the watcher gets back what it was, and with it all agents and checks, who may count on it. Our own git, and where
+    there are no keepers everything, is started by us with the raised limit.
+    """
     if sys.platform == "win32":
         return
     from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit

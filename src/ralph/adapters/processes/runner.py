@@ -350,9 +350,7 @@ class _Living:
             return
         if heard is not None:
             status, others_are_left = heard
-            self._loop.remove_reader(
-                keeper.control.fileno()
-            )  # what it says from now on is for the next program
+            self._loop.remove_reader(keeper.control.fileno())
             self.spawn.is_alone = not others_are_left
             self._child.is_reaped = True
             self.code = os.waitstatus_to_exitcode(status)

@@ -30,8 +30,8 @@ ANSWER_SECONDS = 10.0
 class Watcher:
     """Holds the socket whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished.
 
-    A keeper that has nothing more to keep waits here for the next program, which is spared a fork: one for all who share
-    this watcher, because most of their time agents work.
+    As soon as a program has begun, a keeper is asked for ahead, so that the next one is spared two forks: one for all who
+    share this watcher, because most of their time agents work.
     """
 
     def __init__(self, run_id: str) -> None:
@@ -56,28 +56,37 @@ class Watcher:
                 keeper.abandon()
                 raise
             else:
+                self._ask_ahead()
                 return keeper
         message = "the process that is to watch over it is killed again and again"
         raise OSError(0, message)
 
     def _keepers(self) -> Iterator[Keeper]:
         """The spare one, one of this watcher, one of another."""
-        with contextlib.suppress(IndexError):
-            yield self._spare.pop()
-        asked = self._channel
-        with contextlib.suppress(NoKeeper):
-            yield ask_for_keeper(asked, self._take_back)
+        asked, has_answered = self._channel, True
+        if self._spare:
+            spare = self._spare.pop()
+            yield spare
+            has_answered = spare.pid != 0
+        if has_answered:  # else this watcher would not answer again
+            with contextlib.suppress(NoKeeper):
+                yield ask_for_keeper(asked)
         if self._channel is asked:  # else somebody else has noticed, and there is another one
-            self._leave()
-            self._process, self._channel = _start(self._run_ids)
+            self._replace()
         with contextlib.suppress(NoKeeper):
-            yield ask_for_keeper(self._channel, self._take_back)
+            yield ask_for_keeper(self._channel)
 
-    def _take_back(self, keeper: Keeper) -> bool:
-        is_wanted = self._is_open and not self._spare
-        if is_wanted:
-            self._spare.append(keeper)
-        return is_wanted
+    def _ask_ahead(self) -> None:
+        if self._is_open and not self._spare:
+            with contextlib.suppress(NoKeeper):  # the next start will see to it
+                keeper = ask_for_keeper(self._channel)
+                adoption.expect_other(keeper.has_answered)
+                self._spare.append(keeper)
+
+    def _replace(self) -> None:
+        """It was killed or stopped: the next one gets the whole list."""
+        self._leave()
+        self._process, self._channel = _start(self._run_ids)
 
     @contextlib.contextmanager
     def shared_by(self, run_id: str) -> Iterator[Watcher]:
@@ -87,28 +96,33 @@ class Watcher:
                 yield own
             return
         self._run_ids.append(run_id)
-        self._say(f"+{run_id}")
         try:
+            if not self._say(f"+{run_id}"):
+                self._replace()
             yield self
         finally:
             self._run_ids.remove(run_id)
-            self._say(f"-{run_id}")
+            self._say(f"-{run_id}")  # if it does not hear this, it looks in vain for what is over
 
-    def _say(self, words: str) -> None:
-        with contextlib.suppress(OSError):  # it was killed: the next one gets the whole list
+    def _say(self, words: str) -> bool:
+        """Not if it was killed, or was stopped so long that its socket is full."""
+        try:
             self._channel.send(os.fsencode(words))
+        except OSError:
+            return False
+        return True
 
     def close(self) -> None:
         """Does not wait: the watcher may still be starting."""
         if self._is_open:
             self._is_open = False
-            while self._spare:
-                self._spare.pop().release()
             self._leave()
 
     def _leave(self) -> None:
-        with contextlib.suppress(OSError):  # it was killed
-            self._channel.send(b"b")
+        while self._spare:
+            self._spare.pop().dismiss()
+        if not self._say("b"):
+            self._process.kill()  # else, once it is continued, it would end runs that go on
         self._channel.close()
         if self._process.poll() is None:
             self._process.returncode = 0  # reaped with the orphans, or by init after us

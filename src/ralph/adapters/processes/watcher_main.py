@@ -6,8 +6,7 @@ ralph has finished. The end of the socket without it means that ralph was killed
 
 Each program gets a *keeper*: a fork of this process that adopts whatever the program leaves behind, also what cleared its
 environment, so that it is known to whom it belongs. The keeper is there before the program is, and ends all of it if ralph
-is killed. One whose program has ended and left nothing may keep the next. Only Linux lets a process adopt; elsewhere ralph
-starts its programs itself.
+is killed. Only Linux lets a process adopt; elsewhere ralph starts its programs itself.
 """
 
 from __future__ import annotations
@@ -154,7 +153,8 @@ def keep(control, usual_signals: Iterable[int]) -> NoReturn:  # type: ignore[no-
     """Have a process ready that becomes the program, and stay until ralph has no more use for it, or is gone.
 
     ralph is told ``ready <keeper> <pid>``, with a socket on which that process waits for what to become, and then
-    ``exit <status> <whether others are left>``. If none is left, the next one is made ready at once.
+    ``exit <status> <whether others are left>``. ralph says ``b``: whatever is left is its own now; or ``e``: there will be no
+    program. The end of the socket means that all of it is to be ended.
     """
     import select
 
@@ -175,18 +175,15 @@ def keep(control, usual_signals: Iterable[int]) -> NoReturn:  # type: ignore[no-
             root = 0
             with contextlib.suppress(OSError):
                 control.send(b"exit %d %d" % (status, not is_alone))
-            if is_alone:
-                root = _make_ready(control, (deaths, woken), usual_signals)
         if control in ready:
-            try:
-                is_released = control.recv(16) == b"b"
-            except OSError:
-                is_released = False
-            if not is_released:
-                _end_all(lambda _: _below(os.getpid()))
-            elif root:  # nobody told it what to become
+            farewell = b""
+            with contextlib.suppress(OSError):
+                farewell = control.recv(16)
+            if farewell == b"e" and root:
                 os.kill(root, signal.SIGKILL)
-                os.waitpid(root, 0)
+                select.select((deaths,), (), (), 1.0)  # or it would be an orphan
+            elif farewell != b"b":
+                _end_all(lambda _: _below(os.getpid()))
             _reap(root)
             os._exit(0)
 
