@@ -27,6 +27,7 @@ from ralph.engine.prompts.advisers import InterruptionAdviser, LedgerAdviser, St
 from ralph.engine.recording import Listener, Recorder
 from ralph.errors import RalphError
 from ralph.wiring.announcement import proof_policy
+from ralph.wiring.at_hand import load_what_decides
 from ralph.wiring.confinement import (
     agent_environment,
     asks_for_sandbox,
@@ -82,6 +83,7 @@ async def open_run(
         environ=environ,
         by_program=by_program,
     ) as record:
+        load_what_decides(launch)
         began = clock.monotonic() - record.state.seconds
 
         def seconds() -> float:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, overload, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ralph.adapters.processes.ladder import USUAL, Ladder
 from ralph.adapters.storage.run_files import RunRequest
@@ -44,25 +43,6 @@ if TYPE_CHECKING:
 
 async def nothing_to_begin() -> None:
     """Most runs can start at once."""
-
-
-class LateChecks(Sequence[Check]):
-    """Made when they are first looked at: once there is something to judge, while nobody waits for an agent to start."""
-
-    def __init__(self, make: Callable[[], Sequence[Check]]) -> None:
-        self._make = cache(make)
-
-    def __len__(self) -> int:
-        return len(self._make())
-
-    @overload
-    def __getitem__(self, place: int) -> Check: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Check]: ...
-
-    def __getitem__(self, place: int | slice) -> Check | Sequence[Check]:
-        return self._make()[place]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

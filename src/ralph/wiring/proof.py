@@ -6,7 +6,6 @@ import os
 import posixpath
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,12 +59,11 @@ class OpenProof:
 
 @dataclass(frozen=True, slots=True)
 class ProofLayers:
-    """``make_checks`` makes those that come after the run's own, once there is something to judge; ``begin`` is called when
-    the run is announced, before its first session."""
+    """``checks`` come after the run's own; ``begin`` is called when the run is announced, before its first session."""
 
-    make_checks: Callable[[], Sequence[Check]] = tuple
+    checks: Sequence[Check] = ()
     begin: Callable[[], Awaitable[None]] = nothing_to_begin
-    make_guard: Callable[[], CommitGuard] | None = None  # for whoever commits the work
+    guard: CommitGuard | None = None  # for whoever commits the work
     warnings: Sequence[str] = ()
     advisers: Sequence[Adviser] = ()
     end: Callable[[], Awaitable[None]] = nothing_to_begin
@@ -73,10 +71,6 @@ class ProofLayers:
     rebase: Callable[[], Awaitable[None]] = (
         nothing_to_begin  # what is there now is what later work is compared with
     )
-
-    @property
-    def checks(self) -> Sequence[Check]:
-        return self.make_checks()
 
 
 async def prompt_layers(kit: Kit) -> ProofLayers:
@@ -156,46 +150,25 @@ async def proof_layers(
     if not commands:
         return ProofLayers()
     from ralph.adapters.workspace.earlier_base import left_in
-    from ralph.adapters.workspace.own_edits import taken_before
+    from ralph.engine.proof.accepted_commit import AcceptedCommit
+    from ralph.engine.proof.commit_guard import CommitGuard
+    from ralph.engine.proof.left_changes import LeftChangesAdviser
 
     proof = await open_proof(kit, commands, base=base, store=store)
     protection = await followed(proof, protection_of(kit, commands, proof.store.prefix))
-    taken = taken_before(proof.store)
+    compared = comparison(kit, proof, protection)
     run_id, left = left_in(proof.store)
     undo = undo_patch(kit, proof.store)
-
-    @cache
-    def compared() -> ComparisonCheck:
-        return comparison(kit, proof, protection, taken=taken)
-
-    @cache
-    def checks() -> Sequence[Check]:
-        return [compared(), *layers_of(kit, proof, protection)]
-
-    def guard() -> CommitGuard:
-        from ralph.engine.proof.commit_guard import CommitGuard
-
-        return CommitGuard(proof.store, compared())
-
-    def accepting(git: Git) -> Check:
-        from ralph.engine.proof.accepted_commit import AcceptedCommit
-
-        return AcceptedCommit(proof.proving, proof.store, git)
 
     async def rebase() -> None:
         await proof.store.remember_base(await proof.store.snapshot())
 
-    advisers: list[Adviser] = []
-    if left:
-        from ralph.engine.proof.left_changes import LeftChangesAdviser
-
-        advisers.append(LeftChangesAdviser(proof.store, compared(), undo, run_id=run_id, paths=left))
     return ProofLayers(
-        checks,
+        [compared, *layers_of(kit, proof, protection)],
         beginning_of(kit, proof),
-        guard,
-        advisers=advisers,
-        accepting=accepting,
+        CommitGuard(proof.store, compared),
+        advisers=[LeftChangesAdviser(proof.store, compared, undo, run_id=run_id, paths=left)] if left else [],
+        accepting=lambda git: AcceptedCommit(proof.proving, proof.store, git),
         rebase=rebase,
     )
 
@@ -306,10 +279,8 @@ def comparison(
     when: When = When.WITH_CLAIM,
     base: str = "",
     settings_deny: bool = True,
-    taken: str | None = None,
 ) -> ComparisonCheck:
-    """Whether what decides the checks is still what it was. ``taken``: what was changed while no session was under way;
-    None: as the store says now."""
+    """Whether what decides the checks is still what it was."""
     from ralph.adapters.files import read_whole
     from ralph.adapters.workspace.own_edits import taken_before
     from ralph.engine.proof.comparison import ComparisonCheck
@@ -338,7 +309,7 @@ def comparison(
         settings_deny=settings_deny,
         changed_programs=changed_programs,
         required=proof.proving.required,
-        taken=taken_before(proof.store) if taken is None else taken,
+        taken=taken_before(proof.store),
     )
 
 

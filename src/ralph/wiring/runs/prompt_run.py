@@ -28,7 +28,7 @@ from ralph.values import dataclass
 from ralph.wiring.agents import chosen_agents
 from ralph.wiring.announcement import proof_policy
 from ralph.wiring.kit import Kit
-from ralph.wiring.launch import Composed, LateChecks, Launch
+from ralph.wiring.launch import Composed, Launch
 from ralph.wiring.profiles import known_profiles, load_profile
 from ralph.wiring.proof import prompt_layers
 from ralph.wiring.requirements import (
@@ -153,15 +153,15 @@ class PromptComposition:
         if self.profile.prompt == "continuation" and kit.record.holds:
             listeners.append(self._loop_state_listener(kit))
         proof = await prompt_layers(kit)
-        if scm is not None and proof.make_guard is not None:
-            await scm.keep_to(proof.make_guard())
+        if scm is not None and proof.guard is not None:
+            await scm.keep_to(proof.guard)
         composed = Composed(
             work=PromptWork(
                 self.prompt.read, promise=self.completion if self.profile.tag == "promise" else ""
             ),
             agent=agent,
             probes=[TagProbe(self.profile.tag, self.completion, first=self.profile.first_tag_decides)],
-            checks=LateChecks(lambda: [*kit.guardrails(), *proof.checks]),
+            checks=[*kit.guardrails(), *proof.checks],
             begin=proof.begin,
             advisers=[*proof.advisers, CompletionAdviser(self.claim)],
             notes=self.notes(),
