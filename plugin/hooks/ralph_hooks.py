@@ -1030,6 +1030,8 @@ def ralph_domain_loop_session_report():
     _m = _module("ralph.domain.agent.network"); no_network = _m["no_network"]
     _m = _module("ralph.values"); dataclass = _m["dataclass"]; field = _m["field"]
 
+    _COST_DIGITS = 12  # a difference of binary fractions has noise behind that, and people would see it
+
     class Ending(StrEnum):
         """Why the process ended."""
 
@@ -1140,7 +1142,9 @@ def ralph_domain_loop_session_report():
 
         def __sub__(self, earlier: Spend) -> Spend:
             """What was added to an earlier sum."""
-            cost = None if self.cost_usd is None else self.cost_usd - (earlier.cost_usd or 0.0)
+            cost = (
+                None if self.cost_usd is None else round(self.cost_usd - (earlier.cost_usd or 0.0), _COST_DIGITS)
+            )
             used = self.usage - earlier.usage
             is_new = used.total > 0 or not earlier.is_partly_unknown
             return Spend(cost, used, self.seconds - earlier.seconds, self.is_partly_unknown and is_new)
@@ -9070,7 +9074,7 @@ rest on demand. To type checkers, to ``dataclasses.fields`` and its like, and to
             import inspect
 
             shape: _Shape = asked.__shape__
-            if asked is not shape.owner or ("__init__" in vars(asked) and not hasattr(asked.__init__, _MADE)):
+            if asked is not shape.owner or not hasattr(vars(asked)["__init__"], _MADE):
                 return None  # it has another way to be made: look there
             plain = _plain_class(shape, _kinds(shape))
             return inspect.signature(dataclasses.dataclass(repr=False, eq=False)(plain))
