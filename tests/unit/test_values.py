@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-import math
 import pickle
 import sys
 import threading
@@ -161,8 +160,6 @@ def _match(of: dict[str, Any]) -> object:
         lambda of: of["Point"].limit,
         lambda of: str(inspect.signature(of["Named"])),
         lambda of: str(inspect.signature(of["Counter"])),
-        lambda of: of["Thing"](math.nan) == of["Thing"](math.nan),
-        lambda of: of["Silent"](math.nan) == of["Silent"](math.nan),
     ],
 )
 def test_it_behaves_alike(act: Callable[[dict[str, Any]], object]) -> None:
@@ -255,3 +252,11 @@ def test_threads_that_make_the_first_instances_get_whole_ones() -> None:
             assert failures == []
     finally:
         sys.setswitchinterval(before)
+
+
+def test_the_same_object_is_equal_to_itself_inside_a_value_on_every_python() -> None:
+    """Standard dataclasses say so up to Python 3.12, and no longer in 3.13."""
+    odd: Any = float("nan")
+
+    assert Sent(odd) == Sent(odd)
+    assert OURS["Silent"](odd) == OURS["Silent"](odd)
