@@ -45,7 +45,7 @@ def watched(method):
         return result
     return wrapped
 
-for name in ("begin", "take_up", "open_session", "append", "commit"):
+for name in ("begin", "take_up", "open_session", "append", "flush", "commit"):
     setattr(journal.SqliteJournal, name, watched(getattr(journal.SqliteJournal, name)))
 sys.exit(main(sys.argv[3:]))
 """
@@ -85,7 +85,7 @@ def resumed_history(
 def test_a_death_at_any_point_of_the_journal_changes_nothing_in_the_end(
     project: Project, history: list[Path], share: int
 ) -> None:
-    assert len(history) > 15
+    assert len(history) > 20
     for died in history[share::SHARES]:
         restore(project, died)
         go_on(project)
