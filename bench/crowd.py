@@ -132,13 +132,7 @@ def _prepare(project: Project, tasks: int, agent: str, **places: Path) -> Path:
         agent={"command": str(program)},
         profiles={"verified": {"stages": ["coder"], "roles": {"coder": {"verification": "string_match"}}}},
     )
-    for arguments in (
-        ("init", "-q", "-b", "main"),
-        ("config", "user.name", "bench"),
-        ("config", "user.email", "bench@example.invalid"),
-        ("commit", "-q", "--allow-empty", "-m", "start"),
-    ):
-        project.run(["git", *arguments])
+    project.begin_repository()
     spec = {"outcome": "it is there", "acceptance_criteria": ["it is there"]}
     file = project.programs / "tasks.json"
     file.write_text(

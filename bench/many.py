@@ -68,13 +68,7 @@ def _fill(project: Project, runs: int, tasks: int) -> None:
         agent={"command": str(agent)},
         profiles={"verified": {"stages": ["coder"], "roles": {"coder": {"verification": "string_match"}}}},
     )
-    for arguments in (
-        ("init", "-q", "-b", "main"),
-        ("config", "user.name", "bench"),
-        ("config", "user.email", "bench@example.invalid"),
-        ("commit", "-q", "--allow-empty", "-m", "start"),
-    ):
-        project.run(["git", *arguments])
+    project.begin_repository()
     spec = {"outcome": "it is there", "acceptance_criteria": ["it is there"]}
     listed = [{"id": f"T-{number}", "title": "Do it", "completion": spec} for number in range(tasks)]
     file = project.programs / "tasks.json"

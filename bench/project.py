@@ -74,6 +74,16 @@ class Project:
     ) -> Cost:
         return cost_of(argv, cwd=self.root, environment=self.environment(), expected=expected, stdin=stdin)
 
+    def begin_repository(self) -> None:
+        """With one commit, which tasks can branch off."""
+        for arguments in (
+            ("init", "-q", "-b", "main"),
+            ("config", "user.name", "bench"),
+            ("config", "user.email", "bench@example.invalid"),
+            ("commit", "-q", "--allow-empty", "-m", "start"),
+        ):
+            self.run(["git", *arguments])
+
     def forget_runs(self) -> None:
         """Old runs would fill the disk, and a big folder is slower than a small one."""
         for entry in (self.root / ".ralph").iterdir():

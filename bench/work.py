@@ -54,13 +54,7 @@ def _worked(project: Project, parallel: int) -> float:
             }
         },
     )
-    for arguments in (
-        ("init", "-q", "-b", "main"),
-        ("config", "user.name", "bench"),
-        ("config", "user.email", "bench@example.invalid"),
-        ("commit", "-q", "--allow-empty", "-m", "start"),
-    ):
-        project.run(["git", *arguments])
+    project.begin_repository()
     spec = {"outcome": "it is there", "acceptance_criteria": ["it is there"]}
     tasks = [{"id": f"T-{index}", "title": "Sleep", "completion": spec} for index in range(TASKS)]
     file = project.root.with_name(f"{project.root.name}.json")

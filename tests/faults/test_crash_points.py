@@ -50,7 +50,7 @@ for name in ("begin", "take_up", "open_session", "append", "flush", "commit"):
 sys.exit(main(sys.argv[3:]))
 """
 
-RUN = ("run", "-p", PROMPT, "-m", "2")
+RUN = ("run", "-p", PROMPT, "-m", "3")
 SHARES = 6
 """Parts of the points, so that no test is long."""
 
@@ -130,7 +130,7 @@ def go_on(project: Project) -> None:
 def prepare(project: Project) -> None:
     project.settings(agent={"command": "./agent.sh"}, guardrails=[{"command": "test -f made"}])
     agent = project.root / "agent.sh"
-    agent.write_text(f"#!/bin/sh\ncat >/dev/null\n[ $RALPH_ITERATION -lt 2 ] || touch made\necho '{DONE}'\n")
+    agent.write_text(f"#!/bin/sh\ncat >/dev/null\n[ $RALPH_ITERATION -lt 3 ] || touch made\necho '{DONE}'\n")
     agent.chmod(0o755)
 
 
@@ -151,8 +151,9 @@ def drive(project: Project, *arguments: str, copies: Path | None = None, deadly:
 def assert_all_is_well(project: Project) -> None:
     ((outcome, state),) = project.rows("SELECT outcome, state FROM runs")
     assert outcome == "completed"
-    assert json.loads(state)["iteration"] == 2
+    assert json.loads(state)["iteration"] == 3
     judged = project.rows("SELECT iteration FROM iterations WHERE decision IS NOT NULL ORDER BY iteration")
-    assert judged == [(1,), (2,)]
-    assert 'Guardrail "test -f made" failed' in project.prompt(2)
+    assert judged == [(1,), (2,), (3,)]
+    for number in (2, 3):
+        assert 'Guardrail "test -f made" failed' in project.prompt(number)
     assert project.rows("PRAGMA integrity_check") == [("ok",)]
