@@ -229,7 +229,7 @@ class IterationText:
         from ralph.operations.watch import prompt_of  # only for people
 
         shown = self._shown_of_prompt(prompt_of(self._files.state_folder, view, self.prompt_chars))
-        where = clean_line(self._place(view.prompt_file)) if view.prompt_file else ""
+        where = self._place_of_prompt(view)
         return [
             f"  prompt ({plural(view.prompt_chars, 'character')}{f', {where}' if where else ''})",
             *self._quoted(shown),
@@ -237,6 +237,9 @@ class IterationText:
 
     def _shown_of_prompt(self, text: str) -> list[str]:
         return _first_lines(text, PROMPT_LINES)
+
+    def _place_of_prompt(self, view: IterationView) -> str:
+        return clean_line(self._place(view.prompt_file)) if view.prompt_file else ""
 
     def _agent(self, view: IterationView) -> list[str]:
         used = ", ".join(f"{clean_line(name)} {number}" for name, number in view.activity.tools.most_common())
