@@ -92,6 +92,7 @@ async def _session(
         feedback += await adviser.advise(state, assignment)
     prompt = parts.prompt(assignment, feedback, iteration=number, maximum=parts.budget.iterations)
     files = parts.journal.open_session(prompt, iteration=number, attempt=state.attempt)
+    shown = parts.redact(prompt)
     parts.publish(
         IterationStarted(
             iteration=number,
@@ -99,7 +100,7 @@ async def _session(
             maximum=parts.budget.iterations,
             assignment=assignment.key,
             role=assignment.role,
-            prompt=parts.redact(prompt)[:PROMPT_SHOWN],
+            prompt=shown[:PROMPT_SHOWN],
             prompt_chars=len(prompt),
             prompt_file=str(files.prompt),
             commit=state.commit,
@@ -117,7 +118,7 @@ async def _session(
         role=assignment.role,
         environment={"RALPH_ITERATION": str(number), **assignment.environment},
         # Secrets are taken out of the output before it is read, so the texts must be without them too.
-        parts=tuple(map(parts.redact, (prompt, assignment.objective, *(item.text for item in feedback)))),
+        parts=(shown, *map(parts.redact, (assignment.objective, *(item.text for item in feedback)))),
     )
     return await parts.agent.run(request, parts.publish, stop=parts.control.stop_now())
 

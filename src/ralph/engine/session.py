@@ -108,7 +108,8 @@ class AgentSession:
         self, request: AgentRequest, publish: Publish, *, stop: Awaitable[object] | None = None
     ) -> AgentReport:
         # Asked before each launch: a run whose budget is used up starts nobody, a judge no more than a worker.
-        if self._watch is not None and (limit := self._watch(Transcript(self._tags, price=self._price))):
+        transcript = Transcript(self._tags, price=self._price)
+        if self._watch is not None and (limit := self._watch(transcript)):
             return AgentReport(ending=Ending.LIMITED, exit_code=None, is_orderly=False, reason=limit)
         # An agent that says when its turn is over speaks a stream of its own, in which its tools have no say.
         has_stream = self._adapter.linger is not None
@@ -116,7 +117,7 @@ class AgentSession:
         listener = _Listener(
             self._adapter,
             request,
-            Transcript(self._tags, price=self._price),
+            transcript,
             publish,
             self._show(command.argv),
             self._watch,

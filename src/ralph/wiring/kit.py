@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from math import inf
 from pathlib import Path
 from time import localtime, time
@@ -142,12 +142,13 @@ class Kit:
         settings = self.launch.settings.agent
         chosen = chosen or self.launch.agents
         versions = self._versions(chosen)
+        show = lru_cache(maxsize=1)(self._command_line)  # of most agents it is the same in every session
         sessions: list[Agent] = [
             AgentSession(
                 adapter,
                 self.runners.agents,
                 tags=tags,
-                show=lambda argv: self.runners.redactor.redact(redact_argv(argv)),
+                show=show,
                 timeouts=timeouts or Timeouts(settings.timeout, settings.idle_timeout),
                 watch=self._watch,
                 price=pricing(self.launch.settings),
@@ -172,6 +173,9 @@ class Kit:
 
         fallback = FallbackAgent(sessions, self.clock, is_stopping=lambda: self.control.stopping)
         return DiscreetAgent(fallback, self._put_away)
+
+    def _command_line(self, argv: Sequence[str]) -> str:
+        return self.runners.redactor.redact(redact_argv(argv))
 
     def _versions(self, chosen: ChosenAgents) -> dict[str, str]:
         """By the files of this machine: a sandbox with a file system of its own may have another version."""

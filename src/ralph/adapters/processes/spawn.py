@@ -29,6 +29,7 @@ if sys.platform != "win32":
 
 PIPE_SIZE = 1024 * 1024
 _COPIED_AT_ONCE = 1024 * 1024
+_ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 Find = Callable[[str], str | None]
 """Where the program of a name is; None: nowhere."""
 
@@ -133,11 +134,11 @@ async def _start_kept(birth: Birth, spawn_id: str, watcher: Watcher) -> tuple[Sp
     adoption.adopt_orphans()  # of a keeper that is killed
     request = (
         os.fsencode(birth.program),
-        [os.fsencode(word) for word in birth.argv],
-        {os.fsencode(name): os.fsencode(value) for name, value in birth.environment.items()},
+        [_encode(word) for word in birth.argv],
+        {_encode(name): _encode(value) for name, value in birth.environment.items()},
         os.fsencode(birth.folder.absolute()),
     )
-    if any(b"\0" in word for word in (request[0], *request[1], *request[2].values())):
+    if b"\0" in b"".join((request[0], *request[1], *request[2].values())):
         message = "embedded null byte"
         raise ValueError(message)
     with adoption.birth_lock:
@@ -146,6 +147,11 @@ async def _start_kept(birth: Birth, spawn_id: str, watcher: Watcher) -> tuple[Sp
     spawn = Spawn(spawn_id, keeper.root, time.monotonic(), keeper=keeper.pid)
     adoption.register(spawn)
     return spawn, Child(keeper)
+
+
+def _encode(word: str) -> bytes:
+    """As ``os.fsencode`` does, which also takes paths: an environment has a hundred words."""
+    return word.encode(_ENCODING, _ERRORS)
 
 
 def _find_program(name: str, environment: Mapping[str, str], find: Find | None) -> str:

@@ -44,10 +44,14 @@ async def change_between(git: Git, top: Path, then: TreeStatus, now: TreeStatus)
 
 
 def _differs(path: str, top: Path, then: TreeStatus, now: TreeStatus) -> bool:
-    earlier = then.uncommitted.get(path)
+    earlier, later = then.uncommitted.get(path), now.uncommitted.get(path)
     if earlier is None:
         return True  # else it would be named by none of the three
-    return earlier != now.uncommitted.get(path) and earlier not in digests_of(look(top / path, top))
+    if earlier == later:
+        return False
+    # Of two files that git does not know the digests tell; else it may have learned of the same one.
+    is_new = path in then.new and path in now.new
+    return is_new or earlier not in digests_of(look(top / path, top))
 
 
 def _described(
@@ -69,12 +73,12 @@ def _described(
 
 def _content(file: Path, top: Path, *, like: str) -> str:
     """Git's name for it, unless a filter changes the file on its way into the repository."""
+    if found := id_of_file(file, like or UNBORN, top):
+        return found
     try:
-        if beneath.status(file, top) is None:
-            return ABSENT
+        return ABSENT if beneath.status(file, top) is None else ""
     except OSError:
         return ""
-    return id_of_file(file, like or UNBORN, top)
 
 
 async def _committed(git: Git, begin: str, end: str) -> dict[str, Blobs] | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 
 from ralph.values import dataclass
 
@@ -12,6 +13,7 @@ MAX_TAG_CHARS = 20_000
 """A tag with longer content is not a claim; bounds the scanner's memory."""
 
 MAX_TAGS = 1_000
+_MOST_PATTERNS = 32
 
 COMMIT_PROMPT = (
     "Provide a short imperative commit message for the changes. Output only the message, no explanation."
@@ -60,11 +62,7 @@ class TagScanner:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(sorted({name.lower() for name in names}))
-        alternatives = "|".join(re.escape(name) for name in self._names)
-        # ASCII: without it IGNORECASE lets a long s (U+017F) match "s", and the name would not be ours.
-        flags = re.IGNORECASE | re.ASCII
-        self._open = re.compile(f"<({alternatives})>", flags)
-        self._close = {name: re.compile(f"</{re.escape(name)}>", flags) for name in self._names}
+        self._open, self._close = _patterns(self._names)
         self._longest = max((len(name) for name in self._names), default=0) + 3
         self._rest = ""
         self._searched = 0
@@ -110,6 +108,16 @@ class TagScanner:
     def _innermost(self, name: str, content: str) -> str:
         ends = [opening.end() for opening in self._open.finditer(content) if opening[1].lower() == name]
         return content[ends[-1] :] if ends else content
+
+
+@lru_cache(maxsize=_MOST_PATTERNS)
+def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, re.Pattern[str]]]:
+    """Of an opening of any, and of the closing of each. Every session looks for the same."""
+    alternatives = "|".join(re.escape(name) for name in names)
+    # ASCII: without it IGNORECASE lets a long s (U+017F) match "s", and the name would not be ours.
+    flags = re.IGNORECASE | re.ASCII
+    closings = {name: re.compile(f"</{re.escape(name)}>", flags) for name in names}
+    return re.compile(f"<({alternatives})>", flags), closings
 
 
 def find_tags(text: str, name: str) -> list[Tag]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from ralph.values import dataclass
@@ -119,6 +120,7 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     return text  # pragma: no cover - it does not fit
 
 
+@lru_cache(maxsize=256)
 def _char_width(char: str) -> int:
     if char.isascii():
         return 1
