@@ -121,8 +121,7 @@ def main(run_ids: set[str]) -> None:
         if os.fork() == 0:
             try:
                 os.dup2(1, 0)  # the watcher's own socket must end with the watcher
-                become_reaper()
-                keep(socket.socket(fileno=descriptors[0]), [*usual, *_IGNORED_BY_PYTHON])
+                keep(socket.socket(fileno=descriptors[0]), become_reaper, [*usual, *_IGNORED_BY_PYTHON])
             finally:
                 os._exit(1)
         os.close(descriptors[0])
@@ -149,7 +148,9 @@ def receive(channel, size: int, most: int) -> tuple[bytes, list[int]]:  # type: 
 # --- the keeper of one program ---
 
 
-def keep(control, usual_signals: Iterable[int]) -> NoReturn:  # type: ignore[no-untyped-def]
+def keep(  # type: ignore[no-untyped-def]
+    control, become_reaper: Callable[[], object], usual_signals: Iterable[int]
+) -> NoReturn:
     """Have a process ready that becomes the program, and stay until ralph has no more use for it, or is gone.
 
     ralph is told ``ready <keeper> <pid>``, with a socket on which that process waits for what to become, and then
@@ -157,19 +158,22 @@ def keep(control, usual_signals: Iterable[int]) -> NoReturn:  # type: ignore[no-
     program. The end of the socket means that all of it is to be ended.
     """
     import select
+    import socket
 
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    # First of all: whatever was written to before would be copied once more.
+    root, gate = _make_ready(control, usual_signals)
     os.setsid()
+    become_reaper()
     deaths, woken = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(deaths, False)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    root = _make_ready(control, (deaths, woken), usual_signals)
+    with contextlib.suppress(OSError), gate:  # else ralph is gone, which is noticed
+        socket.send_fds(control, [b"ready %d %d" % (os.getpid(), root)], [gate.fileno()])
+    ready: list[object] = []
     while True:
-        ready, _, _ = select.select((control, deaths), (), ())
-        if deaths in ready:
-            with contextlib.suppress(BlockingIOError):
-                os.read(deaths, 4096)
+        # Also before the first wait: the root may have been ended before that could wake anybody.
         status, is_alone = _reap(root)
         if status is not None:
             root = 0
@@ -186,10 +190,15 @@ def keep(control, usual_signals: Iterable[int]) -> NoReturn:  # type: ignore[no-
                 _end_all(lambda _: _below(os.getpid()))
             _reap(root)
             os._exit(0)
+        ready, _, _ = select.select((control, deaths), (), ())
+        if deaths in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(deaths, 4096)
 
 
-def _make_ready(control, own: Iterable[int], usual_signals: Iterable[int]) -> int:  # type: ignore[no-untyped-def]
-    """The pid of what will be the program. It is there before ralph knows of it, and does nothing before it is asked."""
+def _make_ready(control, usual_signals: Iterable[int]):  # type: ignore[no-untyped-def]
+    """The pid of what will be the program, and ralph's end of the socket on which it waits. It is there before ralph knows
+    of it, and does nothing before it is asked."""
     import socket
 
     keeper = os.getpid()
@@ -197,16 +206,13 @@ def _make_ready(control, own: Iterable[int], usual_signals: Iterable[int]) -> in
     pid = os.fork()
     if pid == 0:
         try:
-            for descriptor in (control.fileno(), theirs.fileno(), *own):
+            for descriptor in (control.fileno(), theirs.fileno()):
                 os.close(descriptor)  # whoever waits for their end waits for the keeper's
             _become_program(ours, keeper, usual_signals)
         finally:
             os._exit(255)
-    with contextlib.suppress(OSError):  # then ralph is gone, which is noticed
-        socket.send_fds(control, [b"ready %d %d" % (keeper, pid)], [theirs.fileno()])
     ours.close()
-    theirs.close()
-    return pid
+    return pid, theirs
 
 
 def _become_program(gate, keeper: int, usual_signals: Iterable[int]) -> None:  # type: ignore[no-untyped-def]
