@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from ralph.adapters.processes import keeper
 from ralph.adapters.processes.ladder import Ladder
 from ralph.adapters.processes.process_table import read_process, read_table
 from ralph.adapters.processes.runner import PosixProcessRunner
@@ -214,15 +216,45 @@ def test_a_spare_that_was_ended_or_stopped_costs_no_program(
     assert say("cat said")[1] == [b"once"]
 
 
-@pytest.mark.parametrize("is_stopped", [False, True], ids=["there", "stopped"])
+@pytest.mark.parametrize("stopped", [(), (1,), (0,), (0, 1)], ids=["there", "stopped", "keeper", "both"])
 def test_when_the_run_is_over_a_spare_without_its_watcher_is_not_left(
-    say: Say, watcher: Watcher, spare: tuple[int, int], alive: Alive, until: Until, is_stopped: bool
+    say: Say, watcher: Watcher, spare: tuple[int, int], alive: Alive, until: Until, stopped: tuple[int, ...]
 ) -> None:
     os.kill(watcher.pid, signal.SIGKILL)
-    if is_stopped:
-        os.kill(spare[1], signal.SIGSTOP)
+    for which in stopped:
+        os.kill(spare[which], signal.SIGSTOP)
     watcher.close()
     until(lambda: not any(map(alive, spare)))
+
+
+def test_a_program_that_was_stopped_while_its_keeper_was_killed_is_started_once_by_another(
+    kept: PosixProcessRunner,
+    say: Say,
+    spare: tuple[int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(keeper, "BEGIN_SECONDS", 0.05)
+    ask = keeper._ask
+    os.kill(spare[1], signal.SIGSTOP)
+
+    async def scenario() -> Exit:
+        is_asked = asyncio.Event()
+
+        def asking(gate: socket.socket, request: keeper.Request, standard: Sequence[int]) -> None:
+            ask(gate, request, standard)
+            is_asked.set()
+
+        monkeypatch.setattr(keeper, "_ask", asking)
+        command = Command(argv=("sh", "-c", "echo once >> said; exit 5"), cwd=tmp_path)
+        running = asyncio.ensure_future(kept.run(command, timeouts=Timeouts(60)))
+        await is_asked.wait()
+        os.kill(spare[0], signal.SIGKILL)
+        return await running
+
+    exit_ = asyncio.run(asyncio.wait_for(scenario(), 60))
+    assert (exit_.ending, exit_.code) == (Ending.EXITED, 5)
+    assert say("cat said")[1] == [b"once"]
 
 
 def test_the_spare_outlives_its_watcher_and_then_there_is_another(

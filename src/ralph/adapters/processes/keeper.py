@@ -58,15 +58,15 @@ class Keeper:
             _ask(gate, request, standard)
             # From here on there may be a program, also if it ends its keeper.
             said = await _next(gate, BEGIN_SECONDS)
+            if said is None:
+                _continue(self.root)
+                said = await _next(gate, BEGIN_SECONDS)  # it may have lost its keeper meanwhile
         match said:
-            case None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.root, signal.SIGCONT)
             case [b"error", number]:
                 raise OSError(int(number), os.strerror(int(number)))
             case [b"lost"]:
                 raise NoKeeper
-            case _:  # the end of the socket: it has begun
+            case _:  # the end of the socket: it has begun; or it is stopped again and again
                 return
 
     def has_answered(self) -> bool:
@@ -117,6 +117,8 @@ class Keeper:
 
     def dismiss(self) -> None:
         """Nothing was started, nor will be."""
+        if self.has_answered() and self.pid and self._is_silent:
+            _continue(self.pid)  # a stopped one would not hear it
         self._say(b"e")
 
     def abandon(self) -> None:
@@ -132,6 +134,11 @@ class Keeper:
         with contextlib.suppress(OSError):
             self.control.send(farewell)
         self.abandon()
+
+
+def _continue(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
 
 
 def ask_for_keeper(watcher: socket.socket) -> Keeper:
