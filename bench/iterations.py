@@ -20,6 +20,8 @@ from bench.row import Bar, Row, as_difference
 MANY = 200
 ROUNDS = 5
 AGENT = ("/bin/echo", "working")
+CHANGING = ("/bin/sh", "-c", "echo more >> work.txt")
+"""An agent that changes a file which git tracks."""
 SHELL_LOOP = """i=0
 while [ $i -lt {number} ]; do
     {agent} < prompt.txt
@@ -42,9 +44,10 @@ def measure(folder: Path) -> list[Row]:
                 measures[f"{name} shell {number}"] = partial(_shell_loop, projects, guardrails, number)
                 measures[f"{name} ralph {number}"] = partial(_ralph_loop, projects, guardrails, number)
         repositories = map(_make_repository, projects)
-        for number in (1, MANY):
-            measures[f"in git shell {number}"] = partial(_shell_loop, repositories, [], number)
-            measures[f"in git ralph {number}"] = partial(_ralph_loop, repositories, [], number)
+        for name, agent in (("in git", AGENT), ("changing", CHANGING)):
+            for number in (1, MANY):
+                measures[f"{name} shell {number}"] = partial(_shell_loop, repositories, [], number, agent)
+                measures[f"{name} ralph {number}"] = partial(_ralph_loop, repositories, [], number, agent)
         walls = interleaved(measures, rounds=ROUNDS)
         parts = _parts(next(repositories))
 
@@ -58,6 +61,7 @@ def measure(folder: Path) -> list[Row]:
         row("one iteration, one guardrail", "guarded", Bar(5)),
         row("one iteration, no guardrail", "unguarded", Bar(2)),
         row("one iteration, no guardrail, in a git repository", "in git", Bar(2)),
+        row("the same, where a session changes a file that git tracks", "changing"),
         as_difference("of that: git status, which says what a session changed", parts["git"], "ms", 0.0),
         as_difference("of that: starting and watching two processes", parts["runner"], "ms", bare),
         as_difference(
@@ -70,17 +74,21 @@ def measure(folder: Path) -> list[Row]:
     ]
 
 
-def _shell_loop(projects: Iterator[Project], guardrails: Sequence[str], number: int) -> float:
+def _shell_loop(
+    projects: Iterator[Project], guardrails: Sequence[str], number: int, agent: Sequence[str] = AGENT
+) -> float:
     project = next(projects)
     (project.root / "prompt.txt").write_text(PROMPT)
     checks = [f"sh -c {shlex.quote(command)}" for command in guardrails] or [":"]
-    script = SHELL_LOOP.format(number=number, agent=shlex.join(AGENT), guardrail="\n".join(checks))
+    script = SHELL_LOOP.format(number=number, agent=shlex.join(agent), guardrail="\n".join(checks))
     return project.run(["/bin/sh", "-c", script]).wall
 
 
-def _ralph_loop(projects: Iterator[Project], guardrails: Sequence[str], number: int) -> float:
+def _ralph_loop(
+    projects: Iterator[Project], guardrails: Sequence[str], number: int, agent: Sequence[str] = AGENT
+) -> float:
     project = next(projects)
-    program, *flags = AGENT
+    program, *flags = agent
     project.settings(
         agent={"command": program, "flags": flags},
         limits={"stuckAfter": 0},  # in a repository it is seen that nothing changes

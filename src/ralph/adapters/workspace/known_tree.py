@@ -11,7 +11,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from stat import S_ISDIR
 
+from ralph.adapters import beneath
 from ralph.adapters.files import read_whole
 from ralph.adapters.git_folders import entries, git_folders, included, unexamined, user_configs
 from ralph.domain.sandbox.own_git import ENVIRONMENT, OWN
@@ -62,7 +64,7 @@ class KnownTree:
     def __init__(
         self, top: Path, environ: Mapping[str, str] = os.environ, *, now: Callable[[], int] = time.time_ns
     ) -> None:
-        self._top = os.fspath(top)
+        self._top = top
         self._environ = environ
         self._now = now
         self._said: _Said | None = None
@@ -108,21 +110,20 @@ class KnownTree:
 
     def _walk(self) -> Iterator[tuple[str, Mark]]:
         """Files by their paths from the top, folders with a slash behind."""
-        yield "/", _mark(self._top)
+        yield "/", _mark(os.fspath(self._top))
         waiting = [""]
         while waiting:
             folder = waiting.pop()
-            with os.scandir(os.path.join(self._top, folder)) as found:  # noqa: PTH118
-                for entry in found:
-                    path = f"{folder}{entry.name}"
-                    if entry.name.lower() == ".git":
-                        if folder:
-                            raise IsADirectoryError(path)  # a repository in this one, which git looks into
-                    elif not entry.is_dir(follow_symlinks=False):
-                        yield path, _marked(entry.stat(follow_symlinks=False))
-                    elif folder or entry.name not in OWN:
-                        waiting.append(f"{path}/")
-                        yield f"{path}/", _marked(entry.stat(follow_symlinks=False))
+            for name, found in beneath.list_states(self._top / folder, self._top):
+                path, is_folder = f"{folder}{name}", S_ISDIR(found.st_mode)
+                if name.lower() == ".git":
+                    if folder:
+                        raise IsADirectoryError(path)  # a repository in this one, which git looks into
+                elif not is_folder:
+                    yield path, _marked(found)
+                elif folder or name not in OWN:
+                    waiting.append(f"{path}/")
+                    yield f"{path}/", _marked(found)
 
     # --- what is outside of the tree ---
 
@@ -139,15 +140,16 @@ class KnownTree:
     def _examine(self) -> tuple[dict[str, Mark], tuple[str, ...] | None]:
         """What says which files git reads, as it was before it was read; and those files."""
         try:
-            folders = git_folders(Path(self._top))
+            folders = git_folders(self._top)
         except ConfigError:
             return {}, None
-        if folders is None or folders.own != folders.common or os.fspath(folders.top) != self._top:
+        if folders is None or folders.own != folders.common or folders.top != self._top:
             return {}, None
         head, own = folders.own / "HEAD", folders.own
         configs = [own / "config", own / "config.worktree", *user_configs(self._environ)]
         sources = {os.fspath(path): _mark(os.fspath(path)) for path in (head, *configs)}
-        if any(map(_leads_on, configs)) or any(own.glob("sharedindex.*")):
+        is_split = any(name.startswith("sharedindex.") for name in beneath.list_names(own, own))
+        if is_split or any(map(_leads_on, configs)):
             return sources, None
         read = [own / name for name in _IN_REPOSITORY]
         words = (read_whole(head, _HEAD_BYTES) or b"").split()
