@@ -208,9 +208,12 @@ The only module that does either. It imports little of the standard library, and
         """All of a plain file; None if it is missing, not plain, not readable, or larger than ``most`` bytes."""
         try:
             with open_plain(path, follow=follow, folder=folder) as file:
-                if os.fstat(file.fileno()).st_size > most:
+                size = os.fstat(file.fileno()).st_size
+                if size > most:
                     return None
-                data = file.read(most + 1)  # it may have grown
+                data = file.read(size + 1)  # room for ``most`` bytes would take longer than most files to read
+                if len(data) > size:  # it has grown
+                    data += file.read(most + 1 - len(data))
         except (OSError, ValueError):  # a name with a NUL is a ValueError
             return None
         return data if len(data) <= most else None
