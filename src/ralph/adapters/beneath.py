@@ -144,27 +144,15 @@ def read_link(path: Path, top: Path = ROOT) -> str:
 
 def list_names(path: Path, top: Path = ROOT) -> list[str]:
     """Of what is in a folder. Raises OSError."""
-    with _readable(path, top) as descriptor:
-        return sorted(os.listdir(descriptor))  # noqa: PTH208 - of a descriptor
-
-
-def list_states(path: Path, top: Path = ROOT) -> list[tuple[str, os.stat_result]]:
-    """Of what is in a folder: each name, and its status, a link's own. Raises OSError."""
-    with _readable(path, top) as descriptor, os.scandir(descriptor) as found:
-        return [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]
-
-
-@contextmanager
-def _readable(folder: Path, top: Path) -> Iterator[int]:
-    descriptor = open_folder(folder, top)
+    descriptor = open_folder(path, top)
     try:
         readable = os.open(".", READ, dir_fd=descriptor)
+        try:
+            return sorted(os.listdir(readable))  # noqa: PTH208 - of a descriptor
+        finally:
+            os.close(readable)
     finally:
         os.close(descriptor)
-    try:
-        yield readable
-    finally:
-        os.close(readable)
 
 
 # --- changing ---

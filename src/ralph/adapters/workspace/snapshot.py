@@ -13,7 +13,6 @@ from ralph.adapters import beneath
 from ralph.adapters.git import Git
 from ralph.adapters.git_folders import git_folders
 from ralph.adapters.workspace.ignored_files import is_compiled
-from ralph.adapters.workspace.known_tree import KnownTree
 from ralph.adapters.workspace.sealed_files import remove
 from ralph.adapters.workspace.session_changes import change_between
 from ralph.adapters.workspace.tree_status import TreeStatus, read_status
@@ -57,12 +56,10 @@ class GitWorkspace:
         self._beginning = beginning
         self._is_noted = False
         self._last: TreeStatus | None = None
-        # From a folder within the tree git tells of that alone.
-        self._known = KnownTree(top) if root == top else None
 
     async def snapshot(self) -> Snapshot:
         """Empty if git cannot tell: then nothing counts as a lack of progress."""
-        status = await read_status(self._git, self._top, self._known)
+        status = await read_status(self._git, self._top)
         last, self._last = self._last, status
         if status is None:
             return Snapshot()

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
-from ralph.adapters.workspace.known_tree import KnownTree
 from ralph.values import dataclass
 
-OPTIONS = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
 HEAD = b"# branch.oid "
 READ_BYTES = 1_000_000
 _FIELDS = {b"1 ": 8, b"u ": 10, b"? ": 1}  # before the path, by the kind of entry
@@ -32,20 +30,15 @@ class TreeStatus:
     heads: Mapping[str, str]
 
 
-async def read_status(git: Git, top: Path, known: KnownTree | None = None) -> TreeStatus | None:
-    """None if git cannot tell. The status names files as seen from ``top``, wherever it is asked. ``known``: knows whether git
-    would say what it said before."""
-    answer = known.recall() if known is not None else None
-    if answer is None:
-        ran = await git.run("status", *OPTIONS, "--", *git.not_own)
-        if not ran.ok:
-            return None
-        answer = ran.output
-        if known is not None:
-            known.keep(answer)
+async def read_status(git: Git, top: Path) -> TreeStatus | None:
+    """None if git cannot tell. The status names files as seen from ``top``, wherever it is asked."""
+    options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
+    ran = await git.run("status", *options, "--", *git.not_own)
+    if not ran.ok:
+        return None
     whole = blake2b(digest_size=16)
     commit, found, new, staged, heads = "", {}, set(), set(), {}
-    for entry in answer.split(b"\0"):
+    for entry in ran.output.split(b"\0"):
         whole.update(entry + b"\0")
         if entry.startswith(HEAD):
             commit = entry.removeprefix(HEAD).decode(errors="replace")
