@@ -236,7 +236,9 @@ def test_tasks_that_were_stopped_are_told_to_whoever_waits_and_to_whoever_submit
     wait_until(lambda: state(ralph, "shop-pie") == "merged", "it is done")
     assert "merged as" in ralph("status", "shop-pie").stdout
     whole = ralph("logs", "shop-pie").stdout.rstrip().rsplit("time: ", 1)[1]
-    assert float(whole.removesuffix("s")) > 0  # of all its sessions, each of which may be too short for a tenth
+    assert (
+        float(whole.removesuffix("s")) > 0
+    )  # of all its sessions, each of which may be too short for a tenth
     assert "log of pie" in ralph("show", "shop-pie", "-i", "3").stdout
     refused = ralph("steer", "shop-pie", "x").stderr
     assert ("is completed" in refused, "retry" in refused) == (True, False)
