@@ -22,6 +22,8 @@ __all__ = ["Watcher", "end_run_processes", "start_watcher"]
 # What Python may need to start. Nothing else: the watcher must not carry the run's mark.
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
+# Imported, so that it is compiled once and not at each start; what else is in its folder is never looked for first.
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from watcher_main import main; main(set(sys.argv[2:]))"
 
 ANSWER_SECONDS = 10.0
 """A watcher that takes longer to start a program was stopped or killed; there will be another one."""
@@ -142,13 +144,19 @@ def start_watcher(run_id: str) -> Watcher:
     return Watcher(run_id)
 
 
+def watcher_command(run_ids: Sequence[str]) -> list[str]:
+    written = ["-B"] if sys.dont_write_bytecode else []
+    folder = os.path.dirname(os.path.realpath(watcher_main.__file__))  # noqa: PTH120 (it is text on both sides)
+    return [sys.executable, "-I", "-S", *written, "-c", _PROGRAM, folder, *run_ids]
+
+
 def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
     # Neither end is inherited by any other child. Only Linux has sockets that keep messages apart and say when they end.
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
     try:
         with theirs, adoption.birth_lock:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", os.path.realpath(watcher_main.__file__), *run_ids],
+                watcher_command(run_ids),
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
