@@ -32,8 +32,8 @@ ANSWER_SECONDS = 10.0
 class Watcher:
     """Holds the socket whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished.
 
-    As soon as a program has begun, a keeper is asked for ahead, so that the next one is spared two forks: one for all who
-    share this watcher, because most of their time agents work.
+    A keeper is asked for ahead, at first and as soon as a program has begun, so that the next one is spared two forks: one for
+    all who share this watcher, because most of their time agents work.
     """
 
     def __init__(self, run_id: str) -> None:
@@ -42,6 +42,8 @@ class Watcher:
         self._process, self._channel = _start(self._run_ids)
         self._spare: list[Keeper] = []
         self._is_open = True
+        if LINUX:  # elsewhere there are no keepers
+            self._ask_ahead()
 
     @property
     def pid(self) -> int:
