@@ -119,8 +119,12 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     return text  # pragma: no cover - it does not fit
 
 
+_DRAWN = "─·…"
+"""What our own lines consist of."""
+
+
 def _char_width(char: str) -> int:
-    if char.isascii():
+    if char.isascii() or char in _DRAWN:
         return 1
     import unicodedata  # a library to load; most lines never need it
 
