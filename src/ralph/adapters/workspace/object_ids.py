@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,9 @@ CHUNK = 1_000_000
 
 def begin_id(size: int, like: str) -> _Hash:
     """To be updated with ``size`` bytes of content; ``like``: an id of the same kind."""
-    hashed = hashlib.new("sha1" if len(like) == 40 else "sha256", usedforsecurity=False)
+    from hashlib import new  # loads OpenSSL, which a run needs once a file has changed
+
+    hashed = new("sha1" if len(like) == 40 else "sha256", usedforsecurity=False)
     hashed.update(b"blob %d\0" % size)
     return hashed
 
