@@ -22,8 +22,12 @@ __all__ = ["Watcher", "end_run_processes", "start_watcher"]
 # What Python may need to start. Nothing else: the watcher must not carry the run's mark.
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
-# Imported, so that it is compiled once and not at each start; what else is in its folder is never looked for first.
-_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from watcher_main import main; main(set(sys.argv[2:]))"
+# Imported, so that it is compiled once and not at each start; what else is in its folder is never looked for first. It
+# makes no garbage, and a collection would copy what its forks share.
+_PROGRAM = (
+    "import gc, sys; gc.disable(); sys.path.append(sys.argv[1]); "
+    "from watcher_main import main; main(set(sys.argv[2:]))"
+)
 
 ANSWER_SECONDS = 10.0
 """A watcher that takes longer to start a program was stopped or killed; there will be another one."""

@@ -102,12 +102,10 @@ def main(run_ids: set[str]) -> NoReturn:
     for number in _OFTEN_IGNORED:
         signal.signal(number, signal.SIG_IGN)
     # Before the first fork, so that no keeper does it again.
-    import gc
     import marshal  # noqa: F401
     import select  # noqa: F401
     import socket
 
-    gc.disable()
     channel = socket.socket(fileno=0)
     become_reaper = _become_reaper()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a keeper that has ended leaves nothing behind
