@@ -12,67 +12,55 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
-from bench import (
-    bus,
-    crowd,
-    delivery,
-    feed,
-    fleet,
-    growth,
-    guard,
-    hooks,
-    isolation,
-    iterations,
-    ledger,
-    many,
-    memory,
-    plan_audit,
-    proof,
-    startup,
-    status,
-    streams,
-    supervised,
-    tasks,
-    telemetry,
-    tickets,
-    trust,
-    ui,
-    work,
-)
 from bench.child import CannotMeasure
 from bench.row import Row
 from bench.table import as_data, render, summary
 
+
+def _measure(module: str) -> Callable[[Path], list[Row]]:
+    """Imported when it is its turn: whatever is measured starts with our own peak of memory."""
+
+    def measure(folder: Path) -> list[Row]:
+        rows: list[Row] = import_module(f"bench.{module}").measure(folder)
+        return rows
+
+    return measure
+
+
 MEASUREMENTS: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
-    "startup": ("Start-up: CPU; baseline: `python -c pass`", startup.measure),
-    "trust": ("Trust: CPU of the check before a run; baseline: `python -c pass`", trust.measure),
-    "iterations": ("Iterations: time of each; baseline: a shell loop", iterations.measure),
-    "ledger": ("The ledger: prompts over 1,000 iterations, and what it costs", ledger.measure),
-    "proof": ("Proof: a run accepted at once; baseline: --proof trusting", proof.measure),
-    "streams": ("Streams: time without start-up; baseline: json.loads of each line", streams.measure),
-    "status": ("The record: `ralph status` over a long history; baseline: an empty one", status.measure),
-    "many": ("Many: CPU with 1,000 runs and 5,000 tasks; baseline: 10 of each", many.measure),
-    "tasks": ("Tasks: CPU for 10,000; baseline: twice that for 5,000", tasks.measure),
-    "work": ("Work: tasks in parallel, and what git costs", work.measure),
-    "tickets": ("Tickets: taking in thousands, and starting with them", tickets.measure),
-    "delivery": ("Deliveries: CPU of a decision, and of following pull requests", delivery.measure),
-    "fleet": ("The fleet: iterations, jobs and waiting loops on Temporal, on this machine", fleet.measure),
-    "plans": ("Plans: audit of 1,000 stories; baseline: json.loads", plan_audit.measure),
-    "bus": ("The message bus: 10,000 messages from 20 writers", bus.measure),
-    "supervised": ("Supervision: 200 children over 1,000 restarts", supervised.measure),
-    "feed": ("The feed of terminal UI and web page: a million events", feed.measure),
-    "telemetry": ("Telemetry: iterations with an OTLP receiver; baseline: without", telemetry.measure),
-    "ui": ("The terminal UI: a million events, and 5,000 per second", ui.measure),
-    "isolation": ("Isolation: a process in a sandbox; baseline: without", isolation.measure),
-    "hooks": ("The plugin's hooks: CPU to the answer; baseline: `python -c pass`", hooks.measure),
-    "guard": ("The guard: CPU of a decision and of its start; baseline: `python -c pass`", guard.measure),
-    "memory": ("Memory: peak; baseline: a session of three lines", memory.measure),
+    "memory": ("Memory: peak; baseline: a session of three lines", _measure("memory")),
+    "startup": ("Start-up: CPU; baseline: `python -c pass`", _measure("startup")),
+    "trust": ("Trust: CPU of the check before a run; baseline: `python -c pass`", _measure("trust")),
+    "iterations": ("Iterations: time of each; baseline: a shell loop", _measure("iterations")),
+    "ledger": ("The ledger: prompts over 1,000 iterations, and what it costs", _measure("ledger")),
+    "proof": ("Proof: a run accepted at once; baseline: --proof trusting", _measure("proof")),
+    "streams": ("Streams: time without start-up; baseline: json.loads of each line", _measure("streams")),
+    "status": ("The record: `ralph status` over a long history; baseline: an empty one", _measure("status")),
+    "many": ("Many: CPU with 1,000 runs and 5,000 tasks; baseline: 10 of each", _measure("many")),
+    "tasks": ("Tasks: CPU for 10,000; baseline: twice that for 5,000", _measure("tasks")),
+    "work": ("Work: tasks in parallel, and what git costs", _measure("work")),
+    "tickets": ("Tickets: taking in thousands, and starting with them", _measure("tickets")),
+    "delivery": ("Deliveries: CPU of a decision, and of following pull requests", _measure("delivery")),
+    "fleet": (
+        "The fleet: iterations, jobs and waiting loops on Temporal, on this machine",
+        _measure("fleet"),
+    ),
+    "plans": ("Plans: audit of 1,000 stories; baseline: json.loads", _measure("plan_audit")),
+    "bus": ("The message bus: 10,000 messages from 20 writers", _measure("bus")),
+    "supervised": ("Supervision: 200 children over 1,000 restarts", _measure("supervised")),
+    "feed": ("The feed of terminal UI and web page: a million events", _measure("feed")),
+    "telemetry": ("Telemetry: iterations with an OTLP receiver; baseline: without", _measure("telemetry")),
+    "ui": ("The terminal UI: a million events, and 5,000 per second", _measure("ui")),
+    "isolation": ("Isolation: a process in a sandbox; baseline: without", _measure("isolation")),
+    "hooks": ("The plugin's hooks: CPU to the answer; baseline: `python -c pass`", _measure("hooks")),
+    "guard": ("The guard: CPU of a decision and of its start; baseline: `python -c pass`", _measure("guard")),
 }
 LONG: dict[str, tuple[str, Callable[[Path], list[Row]]]] = {
-    "growth": ("Growth: a run of 10,000 iterations; baseline: its beginning", growth.measure),
-    "crowd": ("The crowd: loops of one machine, 200 that wait and 50 that stream", crowd.measure),
+    "growth": ("Growth: a run of 10,000 iterations; baseline: its beginning", _measure("growth")),
+    "crowd": ("The crowd: loops of one machine, 200 that wait and 50 that stream", _measure("crowd")),
 }
 """Minutes each: only if they are asked for."""
 

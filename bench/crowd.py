@@ -201,7 +201,7 @@ def _own_processes(ralph: int) -> list[int]:
 
 def _is_own(pid: int) -> bool:
     try:
-        return b"watcher_main.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"watcher_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from socket import socketpair
 from statistics import median
 
-import ralph.adapters.processes.watcher_main
 from bench.child import CannotMeasure, interleaved
 from bench.project import Project, new_project
 from bench.row import Bar, Row, as_ratio
@@ -60,8 +59,9 @@ def _until_exec(project: Project, note: Path) -> float:
 
 def _watcher(project: Project) -> float:
     """As ``start_watcher`` starts it; the byte says that ralph has left, so it ends at once."""
-    program = ralph.adapters.processes.watcher_main.__file__
+    from ralph.adapters.processes.watcher import watcher_command  # brings asyncio along
+
     ours, theirs = socketpair()
     with ours, theirs:
         ours.send(b"b")
-        return project.run([sys.executable, "-I", "-S", program, "bench"], stdin=theirs.fileno()).cpu
+        return project.run(watcher_command(["bench"]), stdin=theirs.fileno()).cpu

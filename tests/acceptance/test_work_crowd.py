@@ -99,7 +99,7 @@ def _children_of(parent: int) -> list[int]:
 
 
 def _is_watcher(pid: int) -> bool:
-    return b"watcher_main.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"watcher_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_a_kill_ends_the_agents_of_all_tasks(crowd: TaskProject) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph.adapters.files import read_plain
+from ralph.adapters.search_path import find_program
 from ralph.domain.proposals.proposal import Files, Proposal
 from ralph.domain.proposals.registry import guardrails, setup
 
@@ -31,7 +31,7 @@ def find_checks(workspace: Path, environ: Mapping[str, str] = os.environ) -> Che
 
     def place_of(program: str) -> str | None:
         """Where it is called from; empty: PATH. None: it is not here."""
-        if shutil.which(program, path=path) is not None:
+        if find_program(program, path) is not None:
             return ""
         own = (f"{folder}/bin/" for folder in _ENVIRONMENTS)
         return next((place for place in own if os.access(workspace / place / program, os.X_OK)), None)
@@ -46,7 +46,7 @@ def find_setup(workspace: Path, environ: Mapping[str, str] = os.environ) -> tupl
     """The commands that prepare a worktree; none if a program of theirs is not here."""
     path = environ.get("PATH", os.defpath)
     found = setup(_files_of(workspace))
-    is_complete = all(shutil.which(each.program, path=path) is not None for each in found)
+    is_complete = all(find_program(each.program, path) is not None for each in found)
     return tuple(each.command for each in found) if is_complete else ()
 
 

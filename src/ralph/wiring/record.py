@@ -98,8 +98,9 @@ def open_record(
         Claims(database, me=me, started_of=started_of).holding(
             str(launch.root.workspace), Mode.EXECUTING, run_id=run_id, inherited=parent_id, now=clock.now()
         ) as holds,
-        SqliteJournal(folder, database, run_id, owner=me, now=clock.now(), redact=redactor.redact) as journal,
+        # As early as the run is nobody else's: a Python has to start for it.
         start_watcher(run_id) if launch.watcher is None else launch.watcher.shared_by(run_id) as watcher,
+        SqliteJournal(folder, database, run_id, owner=me, now=clock.now(), redact=redactor.redact) as journal,
         registered_child(environ, run_id, me),
     ):
         record = Record(

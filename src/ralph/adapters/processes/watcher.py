@@ -22,6 +22,12 @@ __all__ = ["Watcher", "end_run_processes", "start_watcher"]
 # What Python may need to start. Nothing else: the watcher must not carry the run's mark.
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
+# Imported, so that it is compiled once and not at each start; what else is in its folder is never looked for first. It
+# makes no garbage, and a collection would copy what its forks share.
+_PROGRAM = (
+    "import gc, sys; gc.disable(); sys.path.append(sys.argv[1]); "
+    "from watcher_main import main; main(set(sys.argv[2:]))"
+)
 
 ANSWER_SECONDS = 10.0
 """A watcher that takes longer to start a program was stopped or killed; there will be another one."""
@@ -30,8 +36,8 @@ ANSWER_SECONDS = 10.0
 class Watcher:
     """Holds the socket whose end tells the watcher that ralph was killed; ``close`` tells it that ralph has finished.
 
-    As soon as a program has begun, a keeper is asked for ahead, so that the next one is spared two forks: one for all who
-    share this watcher, because most of their time agents work.
+    A keeper is asked for ahead, at first and as soon as a program has begun, so that the next one is spared two forks: one for
+    all who share this watcher, because most of their time agents work.
     """
 
     def __init__(self, run_id: str) -> None:
@@ -40,6 +46,8 @@ class Watcher:
         self._process, self._channel = _start(self._run_ids)
         self._spare: list[Keeper] = []
         self._is_open = True
+        if LINUX:  # elsewhere there are no keepers
+            self._ask_ahead()
 
     @property
     def pid(self) -> int:
@@ -142,13 +150,19 @@ def start_watcher(run_id: str) -> Watcher:
     return Watcher(run_id)
 
 
+def watcher_command(run_ids: Sequence[str]) -> list[str]:
+    written = ["-B"] if sys.dont_write_bytecode else []
+    folder = os.path.dirname(os.path.realpath(watcher_main.__file__))  # noqa: PTH120 (it is text on both sides)
+    return [sys.executable, "-I", "-S", *written, "-c", _PROGRAM, folder, *run_ids]
+
+
 def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
     # Neither end is inherited by any other child. Only Linux has sockets that keep messages apart and say when they end.
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
     try:
         with theirs, adoption.birth_lock:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", os.path.realpath(watcher_main.__file__), *run_ids],
+                watcher_command(run_ids),
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

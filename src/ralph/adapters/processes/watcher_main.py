@@ -1,6 +1,6 @@
 """The watcher's program: starts what ralph asks for, and if ralph is killed ends what the run left. Standard library only.
 
-Started as ``python -I -S watcher_main.py <run id>...`` with a socket to ralph as standard input. A message with a descriptor
+``main`` is called in a Python of its own (``watcher_command``), with a socket to ralph as standard input. A message with a descriptor
 asks for a keeper. ``+<run id>`` and ``-<run id>`` say that a run in the same process has begun, or ended. ``b`` means that
 ralph has finished. The end of the socket without it means that ralph was killed.
 
@@ -95,19 +95,17 @@ def _send(processes: Iterable[tuple[int, str]], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def main(run_ids: set[str]) -> None:
+def main(run_ids: set[str]) -> NoReturn:
     # What our children inherit as ignored, they must not be given back.
     usual = [number for number in _OFTEN_IGNORED if signal.getsignal(number) is not signal.SIG_IGN]
     # The watcher must survive the end of a terminal or a group: that is when it is needed.
     for number in _OFTEN_IGNORED:
         signal.signal(number, signal.SIG_IGN)
     # Before the first fork, so that no keeper does it again.
-    import gc
     import marshal  # noqa: F401
     import select  # noqa: F401
     import socket
 
-    gc.disable()
     channel = socket.socket(fileno=0)
     become_reaper = _become_reaper()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a keeper that has ended leaves nothing behind
@@ -127,6 +125,7 @@ def main(run_ids: set[str]) -> None:
         os.close(descriptors[0])
     if not message:
         _end_all(lambda known: _members(run_ids, known))
+    os._exit(0)  # there is nothing to take down
 
 
 def receive(channel, size: int, most: int) -> tuple[bytes, list[int]]:  # type: ignore[no-untyped-def]
@@ -342,7 +341,3 @@ def _read_ps(marks: set[bytes]) -> dict[int, tuple[int, str, bool]]:
         if len(fields) >= 3 and not fields[2].startswith(b"Z"):
             table[int(fields[0])] = (int(fields[1]), "", not marks.isdisjoint(fields[3:]))
     return table
-
-
-if __name__ == "__main__":
-    main(set(sys.argv[1:]))

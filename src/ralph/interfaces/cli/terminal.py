@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from ralph.values import dataclass
@@ -120,9 +119,12 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     return text  # pragma: no cover - it does not fit
 
 
-@lru_cache(maxsize=256)
+_DRAWN = "─·…"
+"""What our own lines consist of."""
+
+
 def _char_width(char: str) -> int:
-    if char.isascii():
+    if char.isascii() or char in _DRAWN:
         return 1
     import unicodedata  # a library to load; most lines never need it
 
