@@ -40,13 +40,20 @@ def cost_of(
     environment: Mapping[str, str],
     expected: Collection[int] = (0,),
     stdin: Path | int | None = None,
+    inherited: Collection[int] = (),
 ) -> Cost:
-    """Run it and discard its output. ``stdin``: a file, or a descriptor."""
+    """Run it and discard its output. ``stdin``: a file, or a descriptor; ``inherited``: more of those."""
     source, is_ours = (os.devnull if stdin is None else stdin), not isinstance(stdin, int)
     with tempfile.TemporaryFile() as stderr, open(source, "rb", closefd=is_ours) as given:
         began = time.perf_counter()
         process = subprocess.Popen(
-            argv, cwd=cwd, env=dict(environment), stdin=given, stdout=subprocess.DEVNULL, stderr=stderr
+            argv,
+            cwd=cwd,
+            env=dict(environment),
+            stdin=given,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            pass_fds=inherited,
         )
         guard = threading.Timer(LONGEST, process.kill)
         guard.start()

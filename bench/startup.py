@@ -8,7 +8,7 @@ from pathlib import Path
 from socket import socketpair
 from statistics import median
 
-from bench.child import CannotMeasure, interleaved
+from bench.child import CannotMeasure, cost_of, interleaved
 from bench.project import Project, new_project
 from bench.row import Bar, Row, as_ratio
 
@@ -59,9 +59,16 @@ def _until_exec(project: Project, note: Path) -> float:
 
 def _watcher(project: Project) -> float:
     """As ``start_watcher`` starts it; the byte says that ralph has left, so it ends at once."""
-    from ralph.adapters.processes.watcher import watcher_command  # brings asyncio along
+    from ralph.adapters.processes.watcher import watcher_code, watcher_command  # brings asyncio along
 
     ours, theirs = socketpair()
-    with ours, theirs:
+    with ours, theirs, watcher_code() as code:
         ours.send(b"b")
-        return project.run(watcher_command(["bench"]), stdin=theirs.fileno()).cpu
+        cost = cost_of(
+            watcher_command(code, ["bench"]),
+            cwd=project.root,
+            environment=project.environment(),
+            stdin=theirs.fileno(),
+            inherited=(code,),
+        )
+        return cost.cpu

@@ -26,32 +26,21 @@ def main() -> None:
         code = cli(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
-    _leave(code)
+    if "temporalio" in sys.modules:
+        _leave_at_once(code)
+    sys.exit(code)
 
 
-def _leave(code: int) -> None:
-    """Without taking the interpreter down object by object, which takes as long as starting it.
-
-    The threads of Temporal's library may call an interpreter that is being taken down, which aborts the process.
-    """
-    if "temporalio" not in sys.modules and (_has_threads() or sys.gettrace() or sys.getprofile()):
-        sys.exit(code)  # somebody wants to see the end of it
+def _leave_at_once(code: int) -> None:
+    """The threads of Temporal's library may call an interpreter that is being taken down, which aborts the process."""
     import atexit
+    from contextlib import suppress
 
     atexit._run_exitfuncs()
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:  # noqa: SIM105 - contextlib would be a tenth of `ralph --help`
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
             stream.flush()
-        except (OSError, ValueError):
-            pass
     os._exit(code)
-
-
-def _has_threads() -> bool:
-    """That have something to finish; before ``threading`` is loaded there is none."""
-    if (threading := sys.modules.get("threading")) is None:
-        return False
-    return any(not each.daemon and each is not threading.main_thread() for each in threading.enumerate())
 
 
 def _leave_here() -> None:

@@ -16,8 +16,8 @@ from .test_plan_run import APPROVED, COMMIT, NEEDED, RUN, PlanRun
 EXEC = "the agent has started"
 
 LATE = (
-    *("_ssl", "bz2", "email", "http.client", "lzma", "multiprocessing", "random", "secrets", "shutil"),
-    *("tempfile", "tomllib", "urllib.request", "yaml", "zipfile"),
+    *("bz2", "email", "http.client", "lzma", "multiprocessing", "random", "secrets", "shutil", "tempfile"),
+    *("tomllib", "urllib.request", "yaml", "zipfile"),
 )
 LATE_ROOMS = (
     *("ralph.adapters.forges", "ralph.adapters.isolation", "ralph.adapters.notify", "ralph.adapters.online"),
@@ -151,29 +151,6 @@ def test_a_run_starts_its_agent_without_what_other_kinds_of_runs_need(
     assert "ralph.domain.views.closing" in named_in(after)
     assert loaded.intersection((*LATE, *LATE_PARTS)) == set()
     assert {name for name in loaded if name.startswith(LATE_ROOMS)} == set()
-
-
-def test_a_run_without_a_guardrail_does_without_openssl(project: Project) -> None:
-    log = project.programs / "loaded"
-    project.program("worker", f"echo {EXEC} >> {log}\necho working > changed\n")
-    project.settings(agent={"command": "worker"})
-    project.git("init", "-q")
-    run_logged(project, log, ["run", "-p", "Do it.", "-m", "1"])
-    said = log.read_text()
-    assert EXEC in said, "the agent was never started"
-    assert named_in(said.partition(EXEC)[0]).isdisjoint(LATE)
-    assert named_in(said).isdisjoint(
-        ("_ssl", "hashlib")
-    )  # neither late: what records it must be there in time
-
-
-def test_tls_is_at_hand_where_a_users_own_method_may_need_it(project: Project) -> None:
-    log = project.programs / "loaded"
-    arguments = verified(project, f"echo {EXEC} >> '{log}'")
-    assert run_logged(project, log, arguments) == 0
-    before, found, _ = log.read_text().partition(EXEC)
-    assert found, "the agent was never started"
-    assert "_ssl" in named_in(before)
 
 
 def test_the_front_page_comes_without_what_reads_command_lines(project: Project) -> None:

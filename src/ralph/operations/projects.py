@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -69,9 +70,7 @@ def _look_for(place: Path) -> tuple[Path, Path, str, str]:
 
 
 def _project(state: Path, workspace: Path, name: str, problem: str = "", hint: str = "") -> Project:
-    from hashlib import sha256  # loads OpenSSL, and most runs remember no project
-
-    key = sha256(os.fsencode(state)).hexdigest()[:12]
+    key = hashlib.sha256(os.fsencode(state)).hexdigest()[:12]
     return Project(
         key=key,
         name=name,

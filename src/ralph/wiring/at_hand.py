@@ -15,7 +15,6 @@ from ralph.adapters.agents.registry import facts_of
 from ralph.agent_names import ACP
 from ralph.config.schema import Settings
 from ralph.domain.delivery.kind import DeliveryKind
-from ralph.late_tls import load_tls
 from ralph.wiring.agents import kind_of
 from ralph.wiring.launch import Launch
 
@@ -39,7 +38,6 @@ OF_ACP = (
     "ralph.adapters.processes.conversation_input",
 )
 OF_PROOF = (
-    "hashlib",
     "ralph.adapters.checks.commands",
     "ralph.adapters.workspace.earlier_base",
     "ralph.adapters.workspace.own_edits",
@@ -104,16 +102,12 @@ OF_RUNS = {
     ),
 }
 """Of kinds of runs that prove by more than the guardrails, by ``Profile.run``."""
-OFFLINE = ("draft_run", "plan_run", "prompt_run", "supervised_run")
-"""What judges in these asks nobody over a network, unless they deliver; a user's own verification method may."""
 
 
 def load_what_decides(launch: Launch) -> None:
     """To be called when the watcher has been started: nothing else can be, before it is ready, and that takes longer."""
     for name in (*_needed(launch), *OF_EVERY_RUN):
         import_module(name)
-    if launch.profile.run not in OFFLINE or launch.settings.delivery == DeliveryKind.PR:
-        load_tls()
     kinds = {kind_of(launch.settings, command) for command in _agents(launch.settings)}
     for kind in kinds:
         facts_of(kind)

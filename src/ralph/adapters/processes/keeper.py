@@ -50,8 +50,7 @@ class Keeper:
         """
         adoption.expect_no_longer(self.has_answered)  # its answer is waited for here
         while not self.has_answered():
-            if not await _is_readable(self.control, within):
-                raise NoKeeper
+            await _until_readable(self.control, within)
         # It must be there, and the root not have been ended.
         if self.gate is None or not self._is_silent:
             raise NoKeeper
@@ -177,25 +176,23 @@ def _ask(gate: socket.socket, request: Request, standard: Sequence[int]) -> None
 async def _next(gate: socket.socket, within: float) -> list[bytes] | None:
     """Nothing: the socket has ended. None: it says nothing."""
     try:
-        while await _is_readable(gate, within):
-            with contextlib.suppress(BlockingIOError):
-                return gate.recv(
-                    MESSAGE
-                ).split()  # asyncio's own way would look whether it is TLS, and load that for it
+        async with asyncio.timeout(within):
+            return (await asyncio.get_running_loop().sock_recv(gate, MESSAGE)).split()
+    except TimeoutError:
+        return None
     except ConnectionError:
         return []
-    return None
 
 
-async def _is_readable(control: socket.socket, within: float) -> bool:
-    """As soon as it is; False if it is not for so long."""
+async def _until_readable(control: socket.socket, within: float) -> None:
+    """Raises NoKeeper if it is not for so long."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
     loop.add_reader(control.fileno(), readable.set)
     try:
         async with asyncio.timeout(within):
-            return await readable.wait()
-    except TimeoutError:
-        return False
+            await readable.wait()
+    except TimeoutError as error:
+        raise NoKeeper from error
     finally:
         loop.remove_reader(control.fileno())

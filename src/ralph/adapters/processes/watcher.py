@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import marshal
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import Any, Self
 
 from ralph.adapters.processes import adoption, watcher_main
 from ralph.adapters.processes.keeper import Keeper, NoKeeper, Request, ask_for_keeper
+from ralph.adapters.processes.nameless_file import make_nameless
 from ralph.adapters.processes.open_files import restore_limits
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher_main import end_run_processes
@@ -22,12 +25,12 @@ __all__ = ["Watcher", "end_run_processes", "start_watcher"]
 # What Python may need to start. Nothing else: the watcher must not carry the run's mark.
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
-# Imported, so that it is compiled once and not at each start; what else is in its folder is never looked for first. It
-# makes no garbage, and a collection would copy what its forks share.
-_PROGRAM = (
-    "import gc, sys; gc.disable(); sys.path.append(sys.argv[1]); "
-    "from watcher_main import main; main(set(sys.argv[2:]))"
-)
+# It makes no garbage, and a collection would copy what its forks share.
+_PROGRAM = """import gc, marshal, sys
+gc.disable()
+with open(int(sys.argv[2]), "rb") as code:
+    exec(marshal.load(code))
+main(set(sys.argv[3:]))"""
 
 ANSWER_SECONDS = 10.0
 """A watcher that takes longer to start a program was stopped or killed; there will be another one."""
@@ -150,20 +153,37 @@ def start_watcher(run_id: str) -> Watcher:
     return Watcher(run_id)
 
 
-def watcher_command(run_ids: Sequence[str]) -> list[str]:
-    written = ["-B"] if sys.dont_write_bytecode else []
-    folder = os.path.dirname(os.path.realpath(watcher_main.__file__))  # noqa: PTH120 (it is text on both sides)
-    return [sys.executable, "-I", "-S", *written, "-c", _PROGRAM, folder, *run_ids]
+def watcher_command(code: int, run_ids: Sequence[str]) -> list[str]:
+    """``code``: a descriptor of what ``watcher_code`` gives. The file is named only for whoever lists processes."""
+    return [sys.executable, "-I", "-S", "-c", _PROGRAM, watcher_main.__file__, str(code), *run_ids]
+
+
+@contextlib.contextmanager
+def watcher_code() -> Iterator[int]:
+    """A descriptor of the watcher's program, compiled: every later watcher of this process is what the first one was, whatever
+    an agent has made of the files meanwhile. What judges is told by it how a program ended."""
+    with open(make_nameless("ralph watcher"), "w+b") as file:  # noqa: PTH123 a descriptor
+        file.write(_code())
+        file.flush()
+        file.seek(0)
+        yield file.fileno()
+
+
+@functools.cache
+def _code() -> bytes:
+    loader: Any = watcher_main.__loader__
+    return marshal.dumps(loader.get_code(watcher_main.__name__))
 
 
 def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
     # Neither end is inherited by any other child. Only Linux has sockets that keep messages apart and say when they end.
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
     try:
-        with theirs, adoption.birth_lock:
+        with theirs, watcher_code() as code, adoption.birth_lock:
             process = subprocess.Popen(
-                watcher_command(run_ids),
+                watcher_command(code, run_ids),
                 stdin=theirs.fileno(),
+                pass_fds=(code,),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",

@@ -1,6 +1,6 @@
 """The watcher's program: starts what ralph asks for, and if ralph is killed ends what the run left. Standard library only.
 
-``main`` is called in a Python of its own (``watcher_command``), with a socket to ralph as standard input. A message with a descriptor
+Run in a Python of its own (``watcher_command``), with a socket to ralph as standard input. A message with a descriptor
 asks for a keeper. ``+<run id>`` and ``-<run id>`` say that a run in the same process has begun, or ended. ``b`` means that
 ralph has finished. The end of the socket without it means that ralph was killed.
 

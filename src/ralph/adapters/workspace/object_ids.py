@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.adapters import beneath
-
-try:  # Python's own: hashlib loads OpenSSL, an eighth of what an idle ralph needs of memory
-    from _sha1 import sha1  # type: ignore[import-not-found]
-
-    if sys.version_info >= (3, 12):
-        from _sha2 import sha256
-    else:
-        from _sha256 import sha256  # type: ignore[import-not-found]
-except ImportError:
-    from hashlib import sha1, sha256
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -27,12 +17,7 @@ CHUNK = 1_000_000
 
 def begin_id(size: int, like: str) -> _Hash:
     """To be updated with ``size`` bytes of content; ``like``: an id of the same kind."""
-    is_short = len(like) == 40
-    hashed: _Hash
-    if (hashlib := sys.modules.get("hashlib")) is not None:  # by what proves; it is several times as fast
-        hashed = hashlib.new("sha1" if is_short else "sha256", usedforsecurity=False)
-    else:
-        hashed = (sha1 if is_short else sha256)(usedforsecurity=False)
+    hashed = hashlib.new("sha1" if len(like) == 40 else "sha256", usedforsecurity=False)
     hashed.update(b"blob %d\0" % size)
     return hashed
 

@@ -56,9 +56,6 @@ def _run(arguments: list[str]) -> object:
 
         sys.stdout.write(front_page(columns_of_terminal()))
         return ExitCode.COMPLETED
-    from ralph.late_tls import put_off
-
-    put_off()
     import click
 
     try:
