@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from ralph.domain.text.masking import mask_block, mask_text, undecided_length
+from ralph.adapters.processes.sign_search import compiled_search
+from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK, is_secret
 from ralph.patterns import pattern
 
@@ -48,15 +49,21 @@ def redact_argv(argv: Sequence[str]) -> str:
 
 
 class Redactor:
-    """Replaces the given secrets, and whatever has the shape of one. Other text does not change."""
+    """Replaces the given secrets, and whatever has the shape of one. Other text does not change.
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    ``search`` gives the quick search for signs of secrets in blocks, if there is one.
+    """
+
+    def __init__(
+        self, secrets: Iterable[str] = (), *, search: Callable[[], Find | None] = compiled_search
+    ) -> None:
         forms = {form for secret in secrets if secret for form in _printed_forms(secret)}
         # Longest first: one secret may begin like another.
         texts = sorted(forms, key=lambda form: (-len(form), form))
         self._texts = tuple(texts)
         self._blocks = tuple(text.encode("utf-8", "surrogateescape") for text in texts)
         self._text_pattern = re.compile("|".join(map(re.escape, self._texts)))
+        self._search = search
         self._longest = max(map(len, self._blocks), default=0)
         self._block_pattern = re.compile(b"|".join(map(re.escape, self._blocks)))
         # Events and states say the same few words in every iteration.
@@ -74,7 +81,7 @@ class Redactor:
     def redact_bytes(self, block: bytes) -> bytes:
         if any(secret in block for secret in self._blocks):
             block = self._block_pattern.sub(MASK.encode(), block)
-        return mask_block(block)
+        return mask_block(block, self._search())
 
     def stream(self) -> RedactedStream:
         return RedactedStream(self)
