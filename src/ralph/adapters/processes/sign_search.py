@@ -1,4 +1,4 @@
-"""The quick search for signs of secrets, compiled: as ``sign_search.c`` says, if it was built and this system lets us load it.
+"""The quick search for signs, as ``sign_search.c`` says, if that was compiled and this system lets us load it.
 
 It knows no rule: ``domain/text/secret_signs.py`` says what is searched for.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import struct
 import sys
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from ralph.adapters.files import write_all
 from ralph.adapters.processes.nameless_file import make_nameless, seal
 from ralph.domain.text.masking import Find
-from ralph.domain.text.secret_signs import FOLDED, SIGNS, Sign
+from ralph.domain.text.secret_signs import FOLDED, Sign
 
 if TYPE_CHECKING:
     import ctypes
@@ -29,29 +30,39 @@ _OFTEN = b"zxjqkvwbygfpmuchdlrsnioate "
 """From rare to frequent."""
 
 
-@cache
-def compiled_search() -> Find | None:
-    """None: this installation has none, or the system does not load it. Whoever searches then does so in Python."""
-    library = _load()
+def compile_search(signs: Sequence[Sign]) -> Find | None:
+    """None: this installation cannot, or they are too many or too short. Whoever searches then does so in Python."""
+    library = load_library()
     if library is None:
         return None
     import ctypes
 
-    if library.format() != _FORMAT:
-        return None
-    tables = ctypes.create_string_buffer(_fold() + _classes(), library.size_of_tables())
-    signs = b"".join(map(_packed, SIGNS))
-    if not library.prepare(tables, signs, len(SIGNS), _frequency()):
+    classes = dict.fromkeys(each for sign in signs for each in (sign.before, sign.stop, sign.after) if each)
+    bits = {members: 1 << number for number, members in enumerate(classes)}
+    packed = b"".join(_packed(sign, bits) for sign in signs)
+    tables = ctypes.create_string_buffer(_fold() + _class_table(bits), library.size_of_tables())
+    if not library.prepare(tables, packed, len(signs), _frequency()):
         return None
     find_sign = library.find_sign
-    text, size = ctypes.c_char_p, ctypes.c_ssize_t
-    find_sign.argtypes, find_sign.restype = [text, text, text, size, size], size
 
     def find(block: bytes, start: int) -> int:
-        found: int = find_sign(tables, signs, block, len(block), start)
+        found: int = find_sign(tables, packed, block, len(block), start)
         return found
 
     return find
+
+
+@cache
+def load_library() -> ctypes.CDLL | None:
+    library = _load()
+    if library is None or library.format() != _FORMAT:
+        return None
+    import ctypes
+
+    text, size = ctypes.c_char_p, ctypes.c_ssize_t
+    library.size_of_tables.restype = ctypes.c_size_t
+    library.find_sign.argtypes, library.find_sign.restype = [text, text, text, size, size], size
+    return library
 
 
 def _load() -> ctypes.CDLL | None:
@@ -84,6 +95,7 @@ def _is_whole(code: bytes) -> bool:
     return bool(start) and start + size * count <= len(code)
 
 
+@cache
 def _fold() -> bytes:
     table = bytearray(range(256))
     for old, new in FOLDED.items():
@@ -91,37 +103,30 @@ def _fold() -> bytes:
     return bytes(table)
 
 
-@cache
-def _bits() -> dict[str, int]:
-    """Of each class of bytes that a sign names."""
-    classes = dict.fromkeys(each for sign in SIGNS for each in (sign.before, sign.stop, sign.after) if each)
-    return {members: 1 << number for number, members in enumerate(classes)}
-
-
-def _classes() -> bytes:
+def _class_table(bits: Mapping[str, int]) -> bytes:
     table = [0] * 256
-    for members, bit in _bits().items():
+    for members, bit in bits.items():
         for code in members.encode("latin-1"):
             table[code] |= bit
     return struct.pack("=256H", *table)
 
 
-def _packed(sign: Sign) -> bytes:
-    bits = _bits()
+def _packed(sign: Sign, bits: Mapping[str, int]) -> bytes:
     return _SIGN.pack(
         len(sign.literal),
         sign.is_exact,
         len(sign.then),
         sign.is_open,
-        sign.then.encode(),
+        sign.then.encode("latin-1"),
         bits.get(sign.before, 0),
         bits.get(sign.stop, 0),
         bits.get(sign.after, 0),
         sign.within,
-        sign.literal.encode(),
+        sign.literal.encode("latin-1"),
     )
 
 
+@cache
 def _frequency() -> bytes:
     """How often texts have each byte, roughly."""
     table = bytearray([1] * 256)

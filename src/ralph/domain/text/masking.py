@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from dataclasses import is_dataclass
 from functools import cache
@@ -15,7 +16,7 @@ from ralph.domain.text.secret_logins import mask_logins
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
 from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
-from ralph.patterns import pattern
+from ralph.domain.text.secret_signs import ANNOUNCING
 from ralph.values import fields, replace
 
 T = TypeVar("T")
@@ -103,11 +104,6 @@ def _fields_of(kind: Hashable) -> tuple[str, ...]:
 
 _OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:/.\\"
 _LONGEST_HELD = 8192
-# Whatever stands after one of these may belong to a secret until the line ends.
-_ANNOUNCING = pattern(
-    rb"token|key|secret|pass|pwd|credential|uthoriz|bearer|cookie|signature|://"
-    rb"|curl|mysql|mariadb|mongo|redis-cli|ldap|docker|podman|nerdctl|buildah|skopeo|helm|login"
-)
 _KEY_ENDS = b"PRIVATE KEY-----"
 _ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
 
@@ -151,24 +147,35 @@ def _mask_bytes(block: bytes, mask: Callable[[str], str]) -> bytes:
     return mask(block.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-def undecided_length(block: bytes) -> int:
-    """How much of a block's end may be the start of a secret that continues in the next block."""
-    return max(undecided_key(block), _undecided_line(block))
+def undecided_length(block: bytes, find_announcing: Find | None = None) -> int:
+    """How much of a block's end may be the start of a secret that continues in the next block.
+
+    ``find_announcing`` finds one of ``ANNOUNCING``, which is the first in its word, quicker than we do ourselves.
+    """
+    return max(undecided_key(block), _undecided_line(block, find_announcing or _find_announcing))
 
 
-def _undecided_line(block: bytes) -> int:
+def _undecided_line(block: bytes, find_announcing: Find) -> int:
     """From the first word that may announce a secret; else the last word, which may become one."""
     window = block[-_LONGEST_HELD:]
     line = window[max(window.rfind(b"\n"), window.rfind(b"\r")) + 1 :]
     line = line[line.rfind(_KEY_ENDS) + len(_KEY_ENDS) :] if _KEY_ENDS in line else line
     if not line:
         return 0
-    announced = _ANNOUNCING.search(line.lower())
-    before = line[: announced.start()] if announced is not None else line
+    announced = find_announcing(line, 0)
+    before = line[:announced] if announced >= 0 else line
     undecided = len(line) - len(before.rstrip(_OF_WORDS))
     is_over = (
-        announced is None
-        and line.endswith(b".")
-        and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
+        announced < 0 and line.endswith(b".") and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
     )
     return 0 if is_over else undecided
+
+
+def _find_announcing(line: bytes, start: int) -> int:
+    found = _announcing().search(line.lower(), start)
+    return found.start() if found is not None else -1
+
+
+@cache
+def _announcing() -> re.Pattern[bytes]:
+    return re.compile("|".join(sign.literal for sign in ANNOUNCING).encode())

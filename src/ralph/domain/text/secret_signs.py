@@ -32,8 +32,11 @@ _GAP = string.digits + "_-\\\"'`] \t"
 _OPENS = "acdeghiknprsty"  # how the names end of what a key may open
 
 
+LONGEST = 24
+
+
 class Sign(NamedTuple):
-    """``literal``, after any of ``before`` and one of ``stop``, and before any of ``after`` and then ``then``.
+    """``literal``, of at least 3 and at most 24 bytes, after any of ``before`` and one of ``stop``, and before any of ``after`` and then ``then``.
 
     At most ``within`` bytes are passed over. More than that is taken for a sign if it ``is_open``.
     """
@@ -96,3 +99,39 @@ def _signs() -> Iterator[Sign]:
 
 
 SIGNS = tuple(_signs())
+
+ANNOUNCING = tuple(
+    Sign(word)
+    for word in [
+        "token",
+        "key",
+        "secret",
+        "pass",
+        "pwd",
+        "credential",
+        "uthoriz",
+        "bearer",
+        "cookie",
+        "signature",
+        "://",
+        "curl",
+        "mysql",
+        "mariadb",
+        "mongo",
+        "redis-cli",
+        "ldap",
+        "docker",
+        "podman",
+        "nerdctl",
+        "buildah",
+        "skopeo",
+        "helm",
+        "login",
+    ]
+)
+"""Whatever stands after one of these may belong to a secret until the line ends."""
+
+
+def sign_of(secret: bytes) -> Sign:
+    """Of one that is known."""
+    return Sign(secret[:LONGEST].decode("latin-1"), is_exact=True)

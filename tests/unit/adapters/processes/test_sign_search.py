@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ralph.adapters.processes.sign_search import LIBRARY, compiled_search
-from ralph.domain.text.masking import Find, mask_block, mask_text
-from ralph.domain.text.secret_signs import SIGNS
+from ralph.adapters.processes.redaction import Redactor
+from ralph.adapters.processes.sign_search import LIBRARY, compile_search
+from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
+from ralph.domain.text.secret_names import MASK
+from ralph.domain.text.secret_signs import ANNOUNCING, SIGNS, Sign
 
 pytestmark = pytest.mark.skipif(
-    compiled_search() is None, reason="it was not built here: there was no C compiler"
+    compile_search(SIGNS) is None, reason="it was not built here: there was no C compiler"
 )
 
 S = "pA55w0rd-x1"
@@ -72,7 +75,7 @@ TEXTS = st.lists(PIECES, max_size=8).map("".join)
 
 @pytest.fixture(scope="module")
 def find() -> Find:
-    search = compiled_search()
+    search = compile_search(SIGNS)
     assert search is not None
     return search
 
@@ -101,6 +104,30 @@ def test_other_bytes_around_a_sign_do_not_hide_it(
 ) -> None:
     block = other + b"\n" + text.encode() if is_before else text.encode() + b"\n" + other
     assert (find(text.encode(), 0) < 0) <= (find(block, 0) < 0) or find(other, 0) >= 0
+
+
+@given(TEXTS)
+def test_as_much_is_undecided_as_without_it(text: str) -> None:
+    block = text.encode()
+    assert undecided_length(block, compile_search(ANNOUNCING)) == undecided_length(block)
+
+
+@given(TEXTS, st.lists(st.sampled_from(["secret-a", "aab", "x\xff\0\n", "0123456789abcdef" * 3]), min_size=1))
+def test_known_secrets_are_found_in_the_same_pass(text: str, secrets: list[str]) -> None:
+    block = (text + secrets[0] + text).encode()
+    shown = Redactor(secrets).redact_bytes(block)
+    assert secrets[0].encode() not in shown
+    assert shown == Redactor(secrets, compile_search=_signs_only).redact_bytes(block)
+
+
+def _signs_only(signs: Sequence[Sign]) -> Find | None:
+    return compile_search(signs) if signs in (SIGNS, ANNOUNCING) else None
+
+
+def test_secrets_that_it_cannot_search_for_are_masked_all_the_same() -> None:
+    many = [f"{number:05}" for number in range(2000)]
+    for secrets in (["ab"], many):
+        assert Redactor(secrets).redact_bytes(f"<{secrets[-1]}>".encode()) == f"<{MASK}>".encode()
 
 
 @pytest.mark.parametrize("size", range(4))
@@ -133,8 +160,9 @@ LOAD = """
 import sys
 from pathlib import Path
 from ralph.adapters.processes import sign_search
+from ralph.domain.text.secret_signs import SIGNS
 sign_search.LIBRARY = Path(sys.argv[1])
-find = sign_search.compiled_search()
+find = sign_search.compile_search(SIGNS)
 """
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.adapters.processes.redaction import Redactor
+from ralph.adapters.processes.redaction import CompileSearch, Redactor
 from ralph.domain.text.masking import Find, mask_block, mask_text
 from ralph.domain.text.secret_names import MASK
 
@@ -142,11 +142,11 @@ def test_masking_twice_is_masking_once_and_lines_do_not_matter_to_each_other(tex
 
 @given(TEXTS, st.lists(st.integers(0, 5000), max_size=12))
 def test_a_stream_is_masked_as_a_text_is_however_it_is_cut(
-    find: Find | None, text: str, cuts: list[int]
+    compile_: CompileSearch, text: str, cuts: list[int]
 ) -> None:
     block = text.encode()
     places = sorted({0, len(block), *(place % (len(block) + 1) for place in cuts)})
-    stream = Redactor(search=lambda: find).stream()
+    stream = Redactor(compile_search=compile_).stream()
     pieces = [stream.feed(block[a:b]) for a, b in pairwise(places)]
     shown = b"".join([*pieces, stream.finish()])
     assert S.encode() not in shown

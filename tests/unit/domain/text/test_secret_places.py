@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.adapters.processes.redaction import Redactor
+from ralph.adapters.processes.redaction import CompileSearch, Redactor
 from ralph.domain.text.masking import Find, mask_block, mask_text, mask_values
 from ralph.domain.text.secret_names import MASK
 
@@ -131,10 +131,10 @@ TEXTS = st.builds(
 
 
 @given(TEXTS, st.lists(st.integers(0, 5000), max_size=12))
-def test_no_cut_of_a_stream_shows_a_secret(find: Find | None, text: str, cuts: list[int]) -> None:
+def test_no_cut_of_a_stream_shows_a_secret(compile_: CompileSearch, text: str, cuts: list[int]) -> None:
     block = text.encode()
     places = sorted({0, len(block), *(place % (len(block) + 1) for place in cuts)})
-    stream = Redactor(search=lambda: find).stream()
+    stream = Redactor(compile_search=compile_).stream()
     pieces = [stream.feed(block[a:b]) for a, b in pairwise(places)]
     shown = b"".join([*pieces, stream.finish()])
     assert S.encode() not in shown

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.adapters.processes.redaction import Redactor
+from ralph.adapters.processes.redaction import CompileSearch, Redactor
 from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK
 from ralph.domain.text.secret_shapes import ANCHORS, SHAPES, mask_shapes
@@ -77,10 +77,12 @@ TEXTS = st.builds(
 
 
 @given(TEXTS, st.lists(st.integers(0, 5000), max_size=12))
-def test_a_stream_is_masked_the_same_however_it_is_cut(find: Find | None, text: str, cuts: list[int]) -> None:
+def test_a_stream_is_masked_the_same_however_it_is_cut(
+    compile_: CompileSearch, find: Find | None, text: str, cuts: list[int]
+) -> None:
     block = text.encode()
     places = sorted({0, len(block), *(place % (len(block) + 1) for place in cuts)})
-    stream = Redactor(search=lambda: find).stream()
+    stream = Redactor(compile_search=compile_).stream()
     pieces = [stream.feed(block[a:b]) for a, b in pairwise(places)]
     assert b"".join([*pieces, stream.finish()]) == mask_block(block, find)
 
