@@ -1,7 +1,8 @@
 /* Finds the first of many signs in a block of bytes. What the signs are is told by whoever calls: see sign_search.py.
 
    The literal of a sign is looked for by two of its bytes. Only every second place of a block is looked up, in a table of all
-   pairs of bytes; so a sign is entered with two pairs that overlap, and is met at one of them wherever it begins. */
+   pairs of bytes; so a sign is entered with two pairs that overlap, and is met at one of them wherever it begins. Each of
+   the two is looked at only beside the third byte. */
 
 #include <limits.h>
 #include <stddef.h>
@@ -36,6 +37,7 @@ struct tables {
     uint16_t classes[256];
     uint8_t buckets[65536];      /* by pair, as the block has it; 0: no sign has it */
     uint8_t pairs[BUCKETS][2];   /* of each bucket, folded; from 1 on */
+    uint8_t beside[2][BUCKETS][32];  /* which bytes may follow the pair, and which may precede it: a bit for each */
     uint16_t first[BUCKETS];     /* entry of each bucket */
     struct entry entries[ENTRIES];  /* from 1 on */
 };
@@ -101,14 +103,19 @@ static int bucket_of(struct tables *all, uint8_t one, uint8_t other)
     return bucket;
 }
 
-static int enter(struct tables *all, const struct sign *sign, int number, int back, int entry)
+/* `side` 0: the pair at `back` is followed by the third byte; 1: it is preceded by that. */
+static int enter(struct tables *all, const struct sign *sign, int number, int back, int side, int entry)
 {
+    uint8_t third = sign->literal[side ? back - 1 : back + 2];
     uint8_t one = sign->literal[back], other = sign->literal[back + 1];
     int bucket = bucket_of(all, all->fold[one], all->fold[other]);
     if (!bucket || entry == ENTRIES)
         return 0;
     all->entries[entry] = (struct entry){(uint16_t)number, all->first[bucket], (uint16_t)back};
     all->first[bucket] = (uint16_t)entry;
+    for (int code = 0; code < 256; code++)
+        if (sign->is_exact ? code == third : all->fold[code] == third)
+            all->beside[side][bucket][code >> 3] |= (uint8_t)(1 << (code & 7));
     if (sign->is_exact)
         all->buckets[one << 8 | other] = (uint8_t)bucket;
     else
@@ -146,10 +153,16 @@ int prepare(struct tables *all, const struct sign *signs, int count, const uint8
                 least = often;
             }
         }
-        if (sign->length < 3 || !enter(all, sign, number, best, entry++) || !enter(all, sign, number, best + 1, entry++))
+        if (sign->length < 3 || !enter(all, sign, number, best, 0, entry++)
+            || !enter(all, sign, number, best + 1, 1, entry++))
             return 0;
     }
     return 1;
+}
+
+static int has(const uint8_t *bits, uint8_t code)
+{
+    return bits[code >> 3] >> (code & 7) & 1;
 }
 
 /* Where the first sign is from `from` on, as if the block began there; -1: there is none. */
@@ -158,6 +171,10 @@ ptrdiff_t find_sign(const struct tables *all, const struct sign *signs, const ui
     for (ptrdiff_t place = from; place + 1 < size; place += 2) {
         uint8_t bucket = all->buckets[block[place] << 8 | block[place + 1]];
         if (!bucket)
+            continue;
+        int is_near = (place + 2 < size && has(all->beside[0][bucket], block[place + 2]))
+                      || (place > from && has(all->beside[1][bucket], block[place - 1]));
+        if (!is_near)
             continue;
         for (int number = all->first[bucket]; number; number = all->entries[number].next) {
             const struct entry *entry = &all->entries[number];
