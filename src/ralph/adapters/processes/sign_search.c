@@ -11,7 +11,7 @@
 
 #define LONGEST 24
 #define BUCKETS 256
-#define ENTRIES 1024
+#define ENTRIES 2048
 
 struct sign {
     uint8_t length;       /* of the literal */
@@ -89,7 +89,7 @@ static int is_sign(const struct tables *all, const struct sign *sign, const uint
     return !sign->then_length || follows(all, sign, at + sign->length, end);
 }
 
-/* The bucket of a folded pair, a new one if need be; 0: all are in use. */
+/* The bucket of a folded pair; when there are no more, it shares one with others. */
 static int bucket_of(struct tables *all, uint8_t one, uint8_t other)
 {
     int bucket = 1;
@@ -97,7 +97,7 @@ static int bucket_of(struct tables *all, uint8_t one, uint8_t other)
         if (all->pairs[bucket][0] == one && all->pairs[bucket][1] == other)
             return bucket;
     if (bucket == BUCKETS)
-        return 0;
+        return 1 + (31 * one + other) % (BUCKETS - 1);
     all->pairs[bucket][0] = one;
     all->pairs[bucket][1] = other;
     return bucket;
@@ -109,7 +109,7 @@ static int enter(struct tables *all, const struct sign *sign, int number, int ba
     uint8_t third = sign->literal[side ? back - 1 : back + 2];
     uint8_t one = sign->literal[back], other = sign->literal[back + 1];
     int bucket = bucket_of(all, all->fold[one], all->fold[other]);
-    if (!bucket || entry == ENTRIES)
+    if (entry >= ENTRIES)
         return 0;
     all->entries[entry] = (struct entry){(uint16_t)number, all->first[bucket], (uint16_t)back};
     all->first[bucket] = (uint16_t)entry;

@@ -10,6 +10,7 @@ import string
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ralph.domain.text.secret_assignments import OPENING
 from ralph.domain.text.secret_shapes import ANCHORS
 
 # Bytes that are taken for others, except in literals that are exact.
@@ -29,7 +30,6 @@ _ALL = "".join(map(chr, range(0x100)))
 _ADDRESS = "".join(one for one in _ALL if one not in " \t\n\r\v\f'\"<>`")
 _COMMAND = "".join(one for one in _ALL if one not in "\n|;&")
 _GAP = string.digits + "_-\\\"'`] \t"
-_OPENS = "acdeghiknprsty"  # how the names end of what a key may open
 
 
 LONGEST = 24
@@ -80,7 +80,8 @@ def _signs() -> Iterator[Sign]:
         yield Sign(anchor, is_exact=True)
     for word in _GIVEN:
         yield Sign(word, after=_GAP, then=":")
-    yield Sign("key", before="_-.", stop=_OPENS + _OPENS.upper(), after=_GAP, then=":")
+    for word in OPENING:
+        yield Sign(word, after="_-.", then="key", is_open=True)
     yield Sign("bearer", then=" ")
     yield Sign("password", after=" \t", then=" ")  # of a line in .netrc
     for word in _NAMES:
