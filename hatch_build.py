@@ -16,7 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
 SOURCE = "src/ralph/adapters/processes/sign_search.c"
-LIBRARY = "src/ralph/adapters/processes/libsigns.so"
+LIBRARY = "src/ralph/adapters/processes/sign_search.elf"
 FLAGS = ("-O3", "-shared", "-fPIC")
 
 
@@ -24,8 +24,9 @@ class CompiledSearch(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
         library = root / LIBRARY
-        library.unlink(missing_ok=True)
         if os.environ.get("RALPH_PURE") or not _compiles(root / SOURCE, library):
+            if version == "editable":  # else an older one would be used
+                library.unlink(missing_ok=True)
             return
         build_data["artifacts"].append(f"/{LIBRARY}")  # git ignores it
         build_data["pure_python"] = False

@@ -21,7 +21,8 @@ from ralph.domain.text.secret_signs import FOLDED, Sign
 if TYPE_CHECKING:
     import ctypes
 
-LIBRARY = Path(__file__).with_name("libsigns.so")
+LIBRARY = Path(__file__).with_name("sign_search.elf")
+"""Not ``.so``, which Python would take for a module."""
 _FORMAT = 1
 _SIGN = struct.Struct("=4B4s4H24s")
 _ELF_OF_64_BITS = b"\x7fELF\x02"
