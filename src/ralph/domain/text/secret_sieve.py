@@ -79,17 +79,3 @@ def may_hold_secret(block: bytes) -> bool:
         return True
     remainder = block.translate(_AS_WRITTEN, _REMOVED)
     return any(sieve.finds_one(remainder) for sieve in SIEVES)
-
-
-def suspicious_lines(block: bytes) -> list[tuple[int, int]]:
-    """Where they begin and end."""
-    if not may_hold_secret(block):
-        return []
-    lines: list[tuple[int, int]] = []
-    start = 0
-    for line in block.split(b"\n"):
-        end = start + len(line)
-        if may_hold_secret(line):
-            lines.append((start, end))
-        start = end + 1
-    return lines
