@@ -1,6 +1,8 @@
 # Each target works from a bare clone with Python 3.11, git and make: it makes its own virtual environment.
 PYTHON ?= python3
 VENV := .venv
+# What an installation is made of: it is made again when one of them changes.
+INSTALLED := pyproject.toml constraints.txt hatch_build.py src/ralph/adapters/processes/sign_search.c
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -143,12 +145,12 @@ $(VENV)/python:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/runtime: $(VENV)/python pyproject.toml constraints.txt
+$(VENV)/runtime: $(VENV)/python $(INSTALLED)
 	@echo "installing ralph into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/dev: $(VENV)/python pyproject.toml constraints.txt
+$(VENV)/dev: $(VENV)/python $(INSTALLED)
 	@echo "installing ralph and its test tools into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/runtime
@@ -165,7 +167,7 @@ $(VENV)/phoenix/installed: $(VENV)/python
 	@env -u PIP_CONSTRAINT $(@D)/bin/python -m pip install --quiet arize-phoenix==20.26.1
 	@touch $@
 
-$(VENV)/site $(VENV)/dist: $(VENV)/python pyproject.toml constraints.txt
+$(VENV)/site $(VENV)/dist: $(VENV)/python $(INSTALLED)
 	@echo "installing what builds the $(@F) into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --editable '.[$(@F)]'
 	@touch $@

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from ralph.adapters.agents.registry import facts_of
+from ralph.adapters.processes.sign_search import load_library
 from ralph.agent_names import ACP
 from ralph.config.schema import Settings
 from ralph.domain.delivery.kind import DeliveryKind
@@ -30,9 +31,9 @@ OF_EVERY_RUN = (
     "ralph.domain.agent.prices",
     "ralph.domain.agent.reset_time",
     "ralph.domain.loop.old_files",
-    "ralph.domain.text.secret_sieve",
     "ralph.domain.views.receipt",
 )
+_PURE_SEARCH = "ralph.domain.text.secret_sieve"
 OF_ACP = (
     "ralph.adapters.agents.acp.conversation",
     "ralph.adapters.processes.conversation_input",
@@ -108,6 +109,8 @@ def load_what_decides(launch: Launch) -> None:
     """To be called when the watcher has been started: nothing else can be, before it is ready, and that takes longer."""
     for name in (*_needed(launch), *OF_EVERY_RUN):
         import_module(name)
+    if load_library() is None:
+        import_module(_PURE_SEARCH)
     kinds = {kind_of(launch.settings, command) for command in _agents(launch.settings)}
     for kind in kinds:
         facts_of(kind)

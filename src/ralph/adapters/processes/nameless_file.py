@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 
@@ -17,3 +18,13 @@ def make_nameless(name: str) -> int:
 
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
+
+
+def seal(descriptor: int) -> None:
+    """Nobody can change it any more. Raises OSError where that cannot be had: of a file of a file system, for example."""
+    import fcntl
+
+    if sys.platform != "linux" or not hasattr(fcntl, "F_ADD_SEALS"):
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+    seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)

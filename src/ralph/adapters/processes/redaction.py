@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
-from ralph.domain.text.masking import mask_block, mask_text, undecided_length
+from ralph.adapters.processes.sign_search import compile_search
+from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK, is_secret
+from ralph.domain.text.secret_signs import ANNOUNCING, SIGNS, Sign, sign_of
 from ralph.patterns import pattern
 
 SHORTEST_SECRET = 8
@@ -47,16 +50,33 @@ def redact_argv(argv: Sequence[str]) -> str:
     return mask_text(" ".join(shown))
 
 
-class Redactor:
-    """Replaces the given secrets, and whatever has the shape of one. Other text does not change."""
+CompileSearch = Callable[[Sequence[Sign]], Find | None]
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+
+class _Searches(NamedTuple):
+    """None: there is no quick one."""
+
+    signs: Find | None  #: for signs of secrets
+    both: Find | None  #: for those, and for secrets that are known
+    announcing: Find | None  #: for words that announce a secret
+
+
+class Redactor:
+    """Replaces the given secrets, and whatever has the shape of one. Other text does not change.
+
+    ``compile_search`` makes a quick search for signs of secrets in blocks, or None.
+    """
+
+    def __init__(
+        self, secrets: Iterable[str] = (), *, compile_search: CompileSearch = compile_search
+    ) -> None:
         forms = {form for secret in secrets if secret for form in _printed_forms(secret)}
         # Longest first: one secret may begin like another.
         texts = sorted(forms, key=lambda form: (-len(form), form))
         self._texts = tuple(texts)
         self._blocks = tuple(text.encode("utf-8", "surrogateescape") for text in texts)
         self._text_pattern = re.compile("|".join(map(re.escape, self._texts)))
+        self._compile_search = compile_search
         self._longest = max(map(len, self._blocks), default=0)
         self._block_pattern = re.compile(b"|".join(map(re.escape, self._blocks)))
         # Events and states say the same few words in every iteration.
@@ -72,9 +92,19 @@ class Redactor:
         return mask_text(text)
 
     def redact_bytes(self, block: bytes) -> bytes:
+        find = self._searches.both
+        if find is not None and find(block, 0) < 0:
+            return block
         if any(secret in block for secret in self._blocks):
             block = self._block_pattern.sub(MASK.encode(), block)
-        return mask_block(block)
+        return mask_block(block, self._searches.signs)
+
+    @cached_property
+    def _searches(self) -> _Searches:
+        """Made for the first block: most redactors only see texts."""
+        signs = self._compile_search(SIGNS)
+        both = self._compile_search((*SIGNS, *map(sign_of, self._blocks))) if signs is not None else None
+        return _Searches(signs, both, self._compile_search(ANNOUNCING))
 
     def stream(self) -> RedactedStream:
         return RedactedStream(self)
@@ -82,7 +112,7 @@ class Redactor:
     def safe_length(self, block: bytes) -> int:
         """How much of a block can be judged now. The rest may be the beginning of a secret and must wait."""
         held = max((_overlap(block, secret) for secret in self._blocks), default=0)
-        held = max(held, undecided_length(block))
+        held = max(held, undecided_length(block, self._searches.announcing))
         safe = len(block) - held
         if held and safe:
             for found in self._block_pattern.finditer(block, max(0, safe - self._longest)):

@@ -17,7 +17,7 @@ from ralph.adapters.processes import adoption
 from ralph.adapters.processes.adoption import Spawn
 from ralph.adapters.processes.descendants import RUN_VARIABLE, SPAWN_VARIABLE
 from ralph.adapters.processes.keeper import Keeper
-from ralph.adapters.processes.nameless_file import make_nameless
+from ralph.adapters.processes.nameless_file import make_nameless, seal
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher import Watcher
 from ralph.adapters.search_path import find_program
@@ -195,10 +195,8 @@ def _copy(path: Path) -> int:
             raise
     finally:
         os.close(source)
-    if sys.platform == "linux" and hasattr(fcntl, "F_ADD_SEALS"):
-        seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-        with contextlib.suppress(OSError):  # a file of a file system cannot be sealed
-            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+    with contextlib.suppress(OSError):
+        seal(descriptor)
     return descriptor
 
 

@@ -22,6 +22,8 @@ from ralph.adapters.storage.connection import (
 )
 from ralph.errors import StoreError, TooManyFiles
 
+_CACHE_KB = 512
+"""What a run writes at a time fits in; what is read again comes from the system's own cache. SQLite would take 2 MB."""
 BUSY_TIMEOUT = 10.0
 APPLICATION_ID = 0x52414C50  # "RALP": marks the file as ours
 MIGRATIONS = sorted(Path(__file__).with_name("migrations").glob("*.sql"))
@@ -57,6 +59,7 @@ def open_database(path: Path) -> Connection:
             _use_wal(connection)
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
             _migrate(connection, path)
         except BaseException:
             connection.close()

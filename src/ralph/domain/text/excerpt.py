@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from enum import StrEnum
 
 TRUNCATION_MARK = "... [truncated]"
@@ -25,7 +26,7 @@ class Excerpt:
         self._keep = keep
         self._head: list[str] = []
         self._head_size = 0
-        self._tail: list[str] = []
+        self._tail: deque[str] = deque()
         self._tail_size = 0
         self.total = 0
 
@@ -41,13 +42,8 @@ class Excerpt:
         if text and self._tail_limit:
             self._tail.append(text)
             self._tail_size += len(text)
-            if self._tail_size > 2 * self._tail_limit + 4096:
-                self._shrink_tail()
-
-    def _shrink_tail(self) -> None:
-        tail = "".join(self._tail)[-self._tail_limit :]
-        self._tail = [tail]
-        self._tail_size = len(tail)
+            while self._tail_size - len(self._tail[0]) >= self._tail_limit:
+                self._tail_size -= len(self._tail.popleft())
 
     @property
     def is_full(self) -> bool:
@@ -59,9 +55,9 @@ class Excerpt:
         return self.total > self._limit
 
     def text(self) -> str:
-        if self._tail_limit:
-            self._shrink_tail()
         head, tail = "".join(self._head), "".join(self._tail)
+        if len(tail) > self._tail_limit:
+            tail = tail[-self._tail_limit :]
         if not self.truncated:
             return head + tail
         match self._keep:

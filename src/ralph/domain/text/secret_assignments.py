@@ -16,7 +16,7 @@ _OPENINGS = (
     "access account admin api app application auth client consumer deploy encrypt encryption hmac license master private"
     " secret service session shared signing storage subscription webhook"
 )
-_OPENING = tuple(_OPENINGS.split())
+OPENING = tuple(_OPENINGS.split())
 _LONGEST_OPENING = 14
 _NAME = r"(?P<password>passw(?:or)?d|passphrase|pwd|(?<=[A-Za-z0-9][_-])pass)|token|secret|credentials?|(?P<key>key)"
 _TYPE = r":[ \t]{0,4}[A-Za-z][\w.|?\[\]]{0,40}[ \t]{0,4}="  # password: str = "…"
@@ -72,4 +72,4 @@ def _replace(found: re.Match[str]) -> str:
 
 def _opens_something(found: re.Match[str]) -> bool:
     before = found.string[max(0, found.start() - _LONGEST_OPENING) : found.start()]
-    return before.lower().rstrip("_-.").endswith(_OPENING)
+    return before.lower().rstrip("_-.").endswith(OPENING)

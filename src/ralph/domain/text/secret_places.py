@@ -22,7 +22,9 @@ _WEBHOOK = (
     r"|hooks\.zapier\.com/hooks/|maker\.ifttt\.com/|ntfy\.sh/|[\w.-]*webhook\.office\.com/|[\w.:-]+/hooks/(?=\w{16}))"
 )
 _GAP = r"[ \t]{0,20}"
-_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"  # a new line may be written as \n
+# What stands before an option or a variable is looked at after its first character, because a pattern that begins with one
+# is searched for many times as fast. A new line may be written as \n.
+_AT_START = r"(?:(?<![\w-].)|(?<=\\[nrt].))"
 _QUOTED = r"\\*\"[^\"\\\r\n]*|\\*'[^'\\\r\n]*"
 _HEADER_NAME = r"-(?:token|secret|(?:access|auth|subscription)-key)|api-?key"
 _HEADER = (
@@ -32,10 +34,10 @@ _HEADER = (
 _COOKIE = rf"(?i)(?P<before>\bcookie\\*[\"']?{_GAP}:{_GAP}\\*[\"']?)(?P<value>[^'\"\\\r\n]+)"
 _BEARER = r"(?i)(?P<before>(?:\b|(?<=\\[nrt]))bearer[ \t]+)(?P<value>(?=[^\s'\"]{0,400}\d)[\w.~+/-]{16,}=*)"
 _OPTION = (
-    rf"(?P<before>{_START}--?(?P<name>[A-Za-z][\w-]*)(?P<gap>=|[ \t]+(?!-)))"
+    rf"(?P<before>-{_AT_START}-?(?P<name>[A-Za-z][\w-]*)(?P<gap>=|[ \t]+(?!-)))"
     rf"(?P<value>{_QUOTED}|[^\s'\"\\]+)"
 )
-_VARIABLE = rf"(?P<before>{_START}(?P<name>[A-Z_][A-Z0-9_]+)=)(?P<value>{_QUOTED}|[^\s'\"\\;&|()\[\]]+)"
+_VARIABLE = rf"(?P<before>(?P<name>[A-Z_]{_AT_START}[A-Z0-9_]+)=)(?P<value>{_QUOTED}|[^\s'\"\\;&|()\[\]]+)"
 _HARMLESS = "file path dir folder env name type id length count size limit field column mode".split()  # noqa: SIM905
 _LONG_USER = 20
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.adapters.processes.redaction import Redactor
-from ralph.domain.text.masking import mask_block, mask_text
+from ralph.adapters.processes.redaction import CompileSearch, Redactor
+from ralph.domain.text.masking import Find, mask_block, mask_text
 from ralph.domain.text.secret_names import MASK
 
 S = "pA55w0rd-x1"
@@ -104,20 +104,20 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("text", GIVEN)
-def test_what_is_given_to_a_secret_name_is_masked_in_texts_and_streams(text: str) -> None:
+def test_what_is_given_to_a_secret_name_is_masked_in_texts_and_streams(find: Find | None, text: str) -> None:
     shown = mask_text(text)
     assert S not in shown
     assert MASK in shown
     assert mask_text(shown) == shown
     for around in (text, f"a\n{text}\nb", f"ü {text}", json.dumps({"text": f"x\n{text}\ny"})):
-        assert S.encode() not in mask_block(around.encode())
-    assert mask_block(text.encode()).decode() == shown
+        assert S.encode() not in mask_block(around.encode(), find)
+    assert mask_block(text.encode(), find).decode() == shown
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_code_types_numbers_and_placeholders_stay(text: str) -> None:
+def test_code_types_numbers_and_placeholders_stay(find: Find | None, text: str) -> None:
     assert mask_text(text) == text
-    assert mask_block(text.encode()) == text.encode()
+    assert mask_block(text.encode(), find) == text.encode()
 
 
 def test_words_that_share_a_letter_are_both_seen() -> None:
@@ -141,10 +141,12 @@ def test_masking_twice_is_masking_once_and_lines_do_not_matter_to_each_other(tex
 
 
 @given(TEXTS, st.lists(st.integers(0, 5000), max_size=12))
-def test_a_stream_is_masked_as_a_text_is_however_it_is_cut(text: str, cuts: list[int]) -> None:
+def test_a_stream_is_masked_as_a_text_is_however_it_is_cut(
+    compile_: CompileSearch, text: str, cuts: list[int]
+) -> None:
     block = text.encode()
     places = sorted({0, len(block), *(place % (len(block) + 1) for place in cuts)})
-    stream = Redactor().stream()
+    stream = Redactor(compile_search=compile_).stream()
     pieces = [stream.feed(block[a:b]) for a, b in pairwise(places)]
     shown = b"".join([*pieces, stream.finish()])
     assert S.encode() not in shown

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.adapters.processes.redaction import Redactor
-from ralph.domain.text.masking import mask_block, mask_text, undecided_length
+from ralph.adapters.processes.redaction import CompileSearch, Redactor
+from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK
 from ralph.domain.text.secret_shapes import ANCHORS, SHAPES, mask_shapes
 
@@ -49,16 +49,16 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_secret_is_masked_wherever_it_stands(secret: str) -> None:
+def test_a_secret_is_masked_wherever_it_stands(find: Find | None, secret: str) -> None:
     for before, after in (("", ""), ("export X=", "\n"), ('{"text": "', '"}'), ("ü ", " ü")):
         assert mask_text(before + secret + after) == before + MASK + after
-        assert mask_block((before + secret + after).encode()) == (before + MASK + after).encode()
+        assert mask_block((before + secret + after).encode(), find) == (before + MASK + after).encode()
 
 
 @pytest.mark.parametrize("text", [*PLAIN, "XAKIA" + "ABCDEFGHIJKLMNOP"])
-def test_what_only_looks_similar_stays(text: str) -> None:
+def test_what_only_looks_similar_stays(find: Find | None, text: str) -> None:
     assert mask_text(text) == text
-    assert mask_block(text.encode()) == text.encode()
+    assert mask_block(text.encode(), find) == text.encode()
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,14 @@ TEXTS = st.builds(
 
 
 @given(TEXTS, st.lists(st.integers(0, 5000), max_size=12))
-def test_a_stream_is_masked_the_same_however_it_is_cut(text: str, cuts: list[int]) -> None:
+def test_a_stream_is_masked_the_same_however_it_is_cut(
+    compile_: CompileSearch, find: Find | None, text: str, cuts: list[int]
+) -> None:
     block = text.encode()
     places = sorted({0, len(block), *(place % (len(block) + 1) for place in cuts)})
-    stream = Redactor().stream()
+    stream = Redactor(compile_search=compile_).stream()
     pieces = [stream.feed(block[a:b]) for a, b in pairwise(places)]
-    assert b"".join([*pieces, stream.finish()]) == mask_block(block)
+    assert b"".join([*pieces, stream.finish()]) == mask_block(block, find)
 
 
 @given(st.text(max_size=200))
@@ -100,10 +102,10 @@ def test_what_is_held_back_is_never_long() -> None:
         assert undecided_length(block) <= 8192
 
 
-def test_many_beginnings_of_keys_without_an_end_take_no_time() -> None:
+def test_many_beginnings_of_keys_without_an_end_take_no_time(find: Find | None) -> None:
     begins = b"-----BEGIN PRIVATE" + b" KEY-----\n"
     block = begins * 20_000
-    assert mask_block(block) == block
+    assert mask_block(block, find) == block
 
 
 PIECES = st.sampled_from(
@@ -112,7 +114,9 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=8).map("".join))
-def test_the_quick_test_for_anchors_misses_no_shape(text: str) -> None:
+def test_the_quick_test_for_anchors_misses_no_shape(find: Find | None, text: str) -> None:
     by_definition = re.compile("|".join(shape.pattern for shape in SHAPES)).sub(MASK, text)
     assert mask_shapes(text) == by_definition
-    assert mask_block(text.encode()).decode() == "\n".join(map(mask_text, mask_shapes(text).split("\n")))
+    assert mask_block(text.encode(), find).decode() == "\n".join(
+        map(mask_text, mask_shapes(text).split("\n"))
+    )

@@ -1,0 +1,138 @@
+"""Signs of secrets: literals, of which every text that ``mask_text`` changes has one, with what must stand around them.
+
+They are data for a fast search, which knows nothing of secrets (``adapters/processes/sign_search.py``). A text with a sign is
+looked at closely, so a sign may also be found where there is no secret; but no rule may mask a text without one.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ralph.domain.text.secret_assignments import OPENING
+from ralph.domain.text.secret_shapes import ANCHORS
+
+# Bytes that are taken for others, except in literals that are exact.
+FOLDED = {
+    **dict(zip(string.ascii_uppercase, string.ascii_lowercase, strict=True)),
+    "=": ":",
+    ">": ":",
+    "\t": " ",
+}
+
+_FOREIGN = "".join(map(chr, range(0x80, 0x100)))  # bytes of any letter that is not ASCII
+_WORD = string.ascii_letters + string.digits + "_" + _FOREIGN
+_NAME = _WORD + "-"
+_PARAMETER = _WORD + ".%-"
+_HOST = _WORD + ".:-"
+_ALL = "".join(map(chr, range(0x100)))
+_ADDRESS = "".join(one for one in _ALL if one not in " \t\n\r\v\f'\"<>`")
+_COMMAND = "".join(one for one in _ALL if one not in "\n|;&")
+_GAP = string.digits + "_-\\\"'`] \t"
+
+
+LONGEST = 24
+
+
+class Sign(NamedTuple):
+    """``literal``, of at least 3 and at most 24 bytes, after any of ``before`` and one of ``stop``, and before any of ``after`` and then ``then``.
+
+    At most ``within`` bytes are passed over. More than that is taken for a sign if it ``is_open``.
+    """
+
+    literal: str
+    is_exact: bool = False
+    before: str = ""
+    stop: str = ""
+    after: str = ""
+    then: str = ""
+    within: int = 40
+    is_open: bool = False
+
+
+_NAMES = "key token secret passw passphrase credential auth pwd pat cookie bearer".split()  # noqa: SIM905
+_GIVEN = "token secret passwd password passphrase pwd pass credential credentials uthorization cookie".split()  # noqa: SIM905
+_IN_ADDRESSES = ("sig", "code", *_NAMES)
+_HOOKS = (
+    "://hooks.slack",
+    "/api/webhooks/",
+    "://api.telegram.org/bot",
+    "://hc-ping.com/",
+    "://hooks.zapier.com/",
+    "://maker.ifttt.com/",
+    "://ntfy.sh/",
+    "webhook.office.com/",
+)
+_PROGRAMS = {
+    " -u": ("curl",),
+    " --u": ("curl",),
+    " -a": ("http", "redis-cli"),
+    " --a": ("http",),
+    "-a": ("xh ",),
+    " -p": ("sshpass", "mysql", "mariadb", "mongo", "login", "sqlcmd", "bcp", "zip"),
+    " -w": ("ldap",),
+}
+
+
+def _signs() -> Iterator[Sign]:
+    for anchor in ANCHORS:
+        yield Sign(anchor, is_exact=True)
+    for word in _GIVEN:
+        yield Sign(word, after=_GAP, then=":")
+    for word in OPENING:
+        yield Sign(word, after="_-.", then="key", is_open=True)
+    yield Sign("bearer", then=" ")
+    yield Sign("password", after=" \t", then=" ")  # of a line in .netrc
+    for word in _NAMES:
+        for end in (" ", ":"):
+            yield Sign(word, before=_WORD, stop="-", after=_NAME, then=end, is_open=True)
+        yield Sign(word.upper(), is_exact=True, after=_NAME, then=":", is_open=True)
+    for word in _IN_ADDRESSES:
+        yield Sign(word, before=_PARAMETER, stop="?&#;\\", after=_PARAMETER, then=":", is_open=True)
+    yield Sign("://", after=_ADDRESS, then="@", within=400, is_open=True)
+    yield Sign("://", after=_HOST, then="/h", within=400, is_open=True)
+    for hook in _HOOKS:
+        yield Sign(hook)
+    for option, programs in _PROGRAMS.items():
+        for program in programs:
+            yield Sign(program, after=_COMMAND, then=option, within=400)
+
+
+SIGNS = tuple(_signs())
+
+ANNOUNCING = tuple(
+    Sign(word)
+    for word in [
+        "token",
+        "key",
+        "secret",
+        "pass",
+        "pwd",
+        "credential",
+        "uthoriz",
+        "bearer",
+        "cookie",
+        "signature",
+        "://",
+        "curl",
+        "mysql",
+        "mariadb",
+        "mongo",
+        "redis-cli",
+        "ldap",
+        "docker",
+        "podman",
+        "nerdctl",
+        "buildah",
+        "skopeo",
+        "helm",
+        "login",
+    ]
+)
+"""Whatever stands after one of these may belong to a secret until the line ends."""
+
+
+def sign_of(secret: bytes) -> Sign:
+    """Of one that is known."""
+    return Sign(secret[:LONGEST].decode("latin-1"), is_exact=True)
