@@ -124,9 +124,9 @@ site: $(VENV)/site ## build the documentation as a searchable site in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "open build/site/index.html"
 
-dist: $(VENV)/dist ## build a wheel and an sdist in dist/, and check both
+dist: $(VENV)/dist ## build a wheel for every machine and an sdist in dist/, and check both
 	@rm -rf dist
-	@$(BIN)/python -m build --no-isolation --outdir dist >/dev/null 2>&1
+	@RALPH_PURE=1 $(BIN)/python -m build --no-isolation --outdir dist >/dev/null 2>&1
 	@$(BIN)/twine check --strict dist/*
 
 test-dist: dist ## install what `make dist` built by file, each into an environment of its own, and run the demo from there

@@ -1,6 +1,6 @@
-"""Compiles the quick search for signs of secrets into the wheel, where there is a C compiler.
+"""Compiles the quick search for signs of secrets, where there is a C compiler.
 
-It is a speed-up only: without a compiler, or with RALPH_PURE=1, the wheel is one of plain Python, and ralph searches in Python.
+Without one, or with RALPH_PURE=1, the wheel is one of plain Python, and ralph searches with ``secret_sieve.py``.
 """
 
 from __future__ import annotations
@@ -9,43 +9,53 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
+from sysconfig import get_platform
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-from packaging.tags import platform_tags
 
 SOURCE = "src/ralph/adapters/processes/sign_search.c"
-LIBRARY = "src/ralph/adapters/processes/sign_search.elf"
+LIBRARY = "ralph/adapters/processes/sign_search.elf"
 FLAGS = ("-O3", "-shared", "-fPIC")
 
 
 class CompiledSearch(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        root = Path(self.root)
-        library = root / LIBRARY
-        if os.environ.get("RALPH_PURE") or not _compiles(root / SOURCE, library):
-            if version == "editable":  # else an older one would be used
-                library.unlink(missing_ok=True)
-            return
-        build_data["artifacts"].append(f"/{LIBRARY}")  # git ignores it
-        build_data["pure_python"] = False
-        # It knows nothing of Python, so one serves all versions.
-        build_data["tag"] = f"py3-none-{next(platform_tags())}"
+        self._made = tempfile.TemporaryDirectory()
+        made = _compile(Path(self.root) / SOURCE, Path(self._made.name) / "library")
+        if version == "editable":  # it is looked for beside the sources
+            _put(made, Path(self.root) / "src" / LIBRARY)
+        elif made is not None:
+            build_data["force_include"][str(made)] = LIBRARY
+            build_data["pure_python"] = False
+            # It knows nothing of Python, so one serves all versions.
+            build_data["tag"] = f"py3-none-{get_platform().replace('-', '_').replace('.', '_')}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        self._made.cleanup()
 
 
-def _compiles(source: Path, library: Path) -> bool:
+def _compile(source: Path, library: Path) -> Path | None:
     """Only Linux loads it: see ``sign_search.py``."""
-    if sys.platform != "linux":
-        return False
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    new = library.with_suffix(".new")
+    if sys.platform != "linux" or os.environ.get("RALPH_PURE"):
+        return None
     try:
-        ran = subprocess.run([*compiler, *FLAGS, "-o", new, source], capture_output=True, check=False)
-        if ran.returncode == 0:
-            new.replace(library)  # whoever has loaded the old one keeps it
-        return ran.returncode == 0
-    except OSError:
-        return False
-    finally:
-        new.unlink(missing_ok=True)
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        ran = subprocess.run([*compiler, *FLAGS, "-o", library, source], capture_output=True, check=False)
+    except (OSError, ValueError):
+        return None
+    return library if ran.returncode == 0 and library.exists() else None
+
+
+def _put(made: Path | None, library: Path) -> None:
+    """Or remove an older one. Whoever has loaded that keeps it; sources that cannot be written stay without one."""
+    new = library.with_suffix(".new")
+    with suppress(OSError):
+        if made is None:
+            library.unlink(missing_ok=True)
+        else:
+            new.write_bytes(made.read_bytes())
+            new.replace(library)

@@ -17,12 +17,11 @@ struct sign {
     uint8_t length;       /* of the literal */
     uint8_t is_exact;     /* as it is written; else compared after folding */
     uint8_t then_length;  /* 0: anything may follow */
-    uint8_t is_open;      /* where more would have to be passed over, there may be one */
-    uint8_t then[4];      /* what must be met after what is passed over, folded */
+    uint8_t then[5];      /* what must be met after what is passed over, folded */
     uint16_t before;      /* classes of bytes to pass over, backwards from the literal */
     uint16_t stop;        /* classes of which the byte before those must be one; 0: anything may stand there */
     uint16_t after;       /* classes of bytes to pass over, onwards from the literal */
-    uint16_t within;      /* bytes to pass over at most */
+    uint16_t within;      /* where more bytes would have to be passed over, it is taken for a sign */
     uint8_t literal[LONGEST];
 };
 
@@ -60,7 +59,7 @@ static int follows(const struct tables *all, const struct sign *sign, const uint
         if (!(all->classes[*at] & sign->after))
             return 0;
         if (passed == sign->within)
-            return sign->is_open;
+            return 1;
     }
     return 0;
 }
@@ -73,7 +72,7 @@ static int precedes(const struct tables *all, const struct sign *sign, const uin
         if (!(all->classes[*at] & sign->before))
             return 0;
         if (passed == sign->within)
-            return sign->is_open;
+            return 1;
     }
     return 0;
 }
@@ -138,7 +137,7 @@ size_t size_of_tables(void)
 }
 
 /* Fills tables that are all zero but for `fold` and `classes`. `frequency`: how often texts have each byte, roughly; the rarest
-   pairs are entered. 0: these are too many signs, or one is shorter than three bytes. */
+   pairs are entered. 0: these are too many signs, or one is too short or too long. */
 int prepare(struct tables *all, const struct sign *signs, int count, const uint8_t *frequency)
 {
     int entry = 1;
@@ -153,7 +152,7 @@ int prepare(struct tables *all, const struct sign *signs, int count, const uint8
                 least = often;
             }
         }
-        if (sign->length < 3 || !enter(all, sign, number, best, 0, entry++)
+        if (sign->length < 3 || sign->length > LONGEST || sign->then_length > sizeof sign->then || !enter(all, sign, number, best, 0, entry++)
             || !enter(all, sign, number, best + 1, 1, entry++))
             return 0;
     }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LIBRARY = Path(__file__).with_name("sign_search.elf")
 """Not ``.so``, which Python would take for a module."""
 _FORMAT = 1
-_SIGN = struct.Struct("=4B4s4H24s")
+_SIGN = struct.Struct("=3B5s4H24s")
 _ELF_OF_64_BITS = b"\x7fELF\x02"
 _HEADER = 64
 _OFTEN = b"zxjqkvwbygfpmuchdlrsnioate "
@@ -55,15 +55,22 @@ def compile_search(signs: Sequence[Sign]) -> Find | None:
 
 @cache
 def load_library() -> ctypes.CDLL | None:
+    """None: there is none, or it is another one."""
     library = _load()
-    if library is None or library.format() != _FORMAT:
+    if library is None:
         return None
     import ctypes
 
     text, size = ctypes.c_char_p, ctypes.c_ssize_t
-    library.size_of_tables.restype = ctypes.c_size_t
-    library.find_sign.argtypes, library.find_sign.restype = [text, text, text, size, size], size
-    return library
+    try:
+        if library.format() != _FORMAT:
+            return None
+        library.size_of_tables.restype = ctypes.c_size_t
+        library.find_sign.argtypes, library.find_sign.restype = [text, text, text, size, size], size
+        library.prepare.restype = ctypes.c_int
+        return library
+    except AttributeError:  # it lacks one of them
+        return None
 
 
 def _load() -> ctypes.CDLL | None:
@@ -117,7 +124,6 @@ def _packed(sign: Sign, bits: Mapping[str, int]) -> bytes:
         len(sign.literal),
         sign.is_exact,
         len(sign.then),
-        sign.is_open,
         sign.then.encode("latin-1"),
         bits.get(sign.before, 0),
         bits.get(sign.stop, 0),

@@ -29,16 +29,16 @@ _HOST = _WORD + ".:-"
 _ALL = "".join(map(chr, range(0x100)))
 _ADDRESS = "".join(one for one in _ALL if one not in " \t\n\r\v\f'\"<>`")
 _COMMAND = "".join(one for one in _ALL if one not in "\n|;&")
-_GAP = string.digits + "_-\\\"'`] \t"
-
+_GAP = string.digits + "_-\\\"'`] \t" + _FOREIGN
 
 LONGEST = 24
 
 
 class Sign(NamedTuple):
-    """``literal``, of at least 3 and at most 24 bytes, after any of ``before`` and one of ``stop``, and before any of ``after`` and then ``then``.
+    """``literal``, of at least 3 and at most 24 bytes, after any of ``before`` and one of ``stop``, and before any of ``after``
+    and then ``then``.
 
-    At most ``within`` bytes are passed over. More than that is taken for a sign if it ``is_open``.
+    At most ``within`` bytes are passed over. More than that is taken for a sign: rules count characters, or do not count.
     """
 
     literal: str
@@ -48,7 +48,6 @@ class Sign(NamedTuple):
     after: str = ""
     then: str = ""
     within: int = 40
-    is_open: bool = False
 
 
 _NAMES = "key token secret passw passphrase credential auth pwd pat cookie bearer".split()  # noqa: SIM905
@@ -81,17 +80,17 @@ def _signs() -> Iterator[Sign]:
     for word in _GIVEN:
         yield Sign(word, after=_GAP, then=":")
     for word in OPENING:
-        yield Sign(word, after="_-.", then="key", is_open=True)
+        yield Sign(word, after="_-.", then="key")
     yield Sign("bearer", then=" ")
     yield Sign("password", after=" \t", then=" ")  # of a line in .netrc
     for word in _NAMES:
         for end in (" ", ":"):
-            yield Sign(word, before=_WORD, stop="-", after=_NAME, then=end, is_open=True)
-        yield Sign(word.upper(), is_exact=True, after=_NAME, then=":", is_open=True)
+            yield Sign(word, before=_WORD, stop="-", after=_NAME, then=end)
+        yield Sign(word.upper(), is_exact=True, after=_NAME, then=":")
     for word in _IN_ADDRESSES:
-        yield Sign(word, before=_PARAMETER, stop="?&#;\\", after=_PARAMETER, then=":", is_open=True)
-    yield Sign("://", after=_ADDRESS, then="@", within=400, is_open=True)
-    yield Sign("://", after=_HOST, then="/h", within=400, is_open=True)
+        yield Sign(word, before=_PARAMETER, stop="?&#;\\", after=_PARAMETER, then=":")
+    yield Sign("://", after=_ADDRESS, then="@", within=400)
+    yield Sign("://", after=_HOST, then="/h", within=400)
     for hook in _HOOKS:
         yield Sign(hook)
     for option, programs in _PROGRAMS.items():

@@ -47,6 +47,9 @@ SECRETS = [
     f"a__api..key\\\\\"] \t= '{S}'",
     f"<password>{S}</password>",
     "AKIA" + "ABCDEFGHIJKLMNOP",
+    f"curl -d '{250 * 'ж'}' -u me:{S}",
+    f'Authorization{63 * chr(92)}": Basic {S}{S}',
+    f"token٣: {S}",
 ]
 WORDS = [sign.literal for sign in SIGNS] + [sign.then for sign in SIGNS]
 PIECES = st.sampled_from(
@@ -68,6 +71,11 @@ PIECES = st.sampled_from(
         "\0",
         "ü",
         " ",
+        250 * "é",  # more bytes than characters
+        45 * "\\",
+        400 * "a",
+        "٣",
+        "\u017f",
     ]
 )
 TEXTS = st.lists(PIECES, max_size=8).map("".join)
@@ -183,6 +191,14 @@ def test_a_library_that_is_missing_or_for_another_machine_is_none(tmp_path: Path
     code = bytearray(LIBRARY.read_bytes())
     code[18:20] = b"\xff\xff"
     library.write_bytes(code)
+    loaded(library, "assert find is None")
+
+
+@pytest.mark.parametrize("source", ["int x;", "int format(void) { return 1; }"])
+def test_a_library_of_somebody_else_is_none(source: str, tmp_path: Path) -> None:
+    library = tmp_path / "library.so"
+    words = ["cc", "-shared", "-fPIC", "-x", "c", "-o", str(library), "-"]
+    subprocess.run(words, input=source.encode(), check=True)
     loaded(library, "assert find is None")
 
 
