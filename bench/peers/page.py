@@ -33,7 +33,8 @@ HOW = """How to read it:
 - Each cell is the ratio to the line's baseline, then the figure itself; **bold** is the best harness of the line. The bare
   loop is the floor, and no contender: it does nothing beside starting the agent.
 - *One iteration*: the difference of a run of many iterations and one of a single one, so that start-up cancels out; the
-  figure is what comes on top of the bare loop. CPU is that of all processes, the agent's too.
+  figure is what comes on top of the bare loop. CPU is that of all processes, the agent's too: a control group counts
+  it. Where none can be made, as it takes root, that of processes that nobody waits for is missing, and ralph has such.
 - *Streams*: from the agent's exec to the harness's end, less the same of a session of three lines. The baseline is a Python
   that does `json.loads` on each line of the file. The agent prints as fast as it is read.
 - *Peak memory*: of the harness and all that it starts, without the agent. Each process counts with its high-water mark
