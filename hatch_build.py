@@ -1,6 +1,6 @@
 """Compiles the quick search for signs of secrets, where there is a C compiler.
 
-Without one, or with RALPH_PURE=1, the wheel is one of plain Python, and ralph searches with ``secret_sieve.py``.
+Without one, or with RALPH_PURE=1, the wheel is one of plain Python, and ralph searches with ``secret_sieve.py``, which knows fewer signs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CompiledSearch(BuildHookInterface):  # type: ignore[type-arg]
 
 def _compile(source: Path, library: Path) -> Path | None:
     """Only Linux loads it: see ``sign_search.py``."""
-    if sys.platform != "linux" or os.environ.get("RALPH_PURE"):
+    if sys.platform != "linux" or os.environ.get("RALPH_PURE", "0") not in ("", "0"):
         return None
     try:
         compiler = shlex.split(os.environ.get("CC", "cc"))
@@ -51,7 +51,7 @@ def _compile(source: Path, library: Path) -> Path | None:
 
 
 def _put(made: Path | None, library: Path) -> None:
-    """Or remove an older one. Whoever has loaded that keeps it; sources that cannot be written stay without one."""
+    """Or remove an older one. A process that has loaded that keeps it; sources that cannot be written stay without one."""
     new = library.with_suffix(".new")
     with suppress(OSError):
         if made is None:

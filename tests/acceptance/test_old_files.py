@@ -185,7 +185,7 @@ def test_the_record_tells_of_every_iteration_and_says_what_was_removed(pruned: P
     assert "prompt_002.txt (removed)" in second
     assert "guardrail_002_echo_red_false.log (removed)" in second
     assert "removed" not in newest
-    told = "The files of iterations 1 to 9 are no longer here, but for the first prompt"
+    told = "The files of iterations 1 to 9 are no longer here, except the first prompt"
     assert told in page
     assert told in markdown
 

@@ -297,7 +297,7 @@ class LimitsSettings:
     keep_iterations: int | None = setting(
         COUNT,
         None,
-        "Judged iterations of a run, the newest, whose prompts, streams and logs are kept; null: all. The record tells of every"
+        "How many of a run's newest judged iterations keep their prompts, streams and logs; null keeps all. The record tells of every"
         " iteration all the same.",
         means="removes the files of iterations except the newest",
         says={None: "keeps the files of all iterations"},

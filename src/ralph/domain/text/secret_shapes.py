@@ -14,7 +14,9 @@ from ralph.domain.text.secret_names import MASK
 from ralph.patterns import pattern
 
 _BODY = "[A-Za-z0-9_-]"
-_ALONE = "(?<![A-Za-z0-9])"  # for short beginnings, which may also be the end of a word
+# For short beginnings, which may also be the end of a word. The letter of an escape in JSON belongs to none, nor does the end of
+# a colour.
+_ALONE = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=[\[;0-9][0-9]m)|(?<=\[m))"
 
 
 Search = Callable[[str], "re.Match[str] | None"]
@@ -84,7 +86,7 @@ SHAPES = (
     ),
     Shape(
         "AWS",
-        r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?![A-Za-z0-9])",
+        rf"{_ALONE}(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{{16}}(?![A-Za-z0-9])",
         ("AKIA", "ASIA", "ABIA", "ACCA"),
         "gitleaks aws-access-token",
     ),

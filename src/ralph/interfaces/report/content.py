@@ -65,7 +65,7 @@ class ReportContent:
         if not self.removed_to:
             return ""
         those = "iteration 1" if self.removed_to == 1 else f"iterations 1 to {self.removed_to}"
-        return f"The files of {those} are no longer here, but for the first prompt (limits.keepIterations)."
+        return f"The files of {those} are no longer here, except the first prompt (limits.keepIterations)."
 
     @property
     def findings(self) -> tuple[Finding, ...]:

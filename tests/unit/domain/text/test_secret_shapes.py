@@ -50,7 +50,18 @@ PLAIN = [
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_secret_is_masked_wherever_it_stands(find: Find | None, secret: str) -> None:
-    for before, after in (("", ""), ("export X=", "\n"), ('{"text": "', '"}'), ("ü ", " ü")):
+    colour, json_colour = ("\x1b[1;31m", "\x1b[0m"), ("\\u001b[38;5;208m", "\\u001b[0m")
+    in_lines = (("a\\n", "\\n"), ("\\r\\n", "\\r"), ("a:\\t", " "))  # as JSON has them
+    around = (
+        ("", ""),
+        ("export X=", "\n"),
+        ('{"text": "', '"}'),
+        ("ü ", " ü"),
+        colour,
+        json_colour,
+        *in_lines,
+    )
+    for before, after in around:
         assert mask_text(before + secret + after) == before + MASK + after
         assert mask_block((before + secret + after).encode(), find) == (before + MASK + after).encode()
 
@@ -65,7 +76,8 @@ def test_what_only_looks_similar_stays(find: Find | None, text: str) -> None:
     "secret", ["npm" + "_" + LONG[:36], "hf" + "_" + LONG[:34], "sk_live" + "_" + LONG[:24]]
 )
 def test_shorter_beginnings_are_looked_for_in_single_texts(secret: str) -> None:
-    assert mask_text(f"X={secret}\n") == f"X={MASK}\n"
+    for before in ("X=", "a\\n", "\\t", "\x1b[m", "\x1b[0m"):
+        assert mask_text(f"{before}{secret}\n") == f"{before}{MASK}\n"
 
 
 PIECES = st.sampled_from([*SECRETS, *PLAIN, "-", "----", "s", "sk", "-----BEGIN ", ".", "ü"])
