@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -93,6 +95,20 @@ def test_a_watcher_that_takes_the_place_of_another_is_the_one_that_was_started(
     assert ran.returncode == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there the watcher starts programs")
+def test_a_watcher_that_takes_the_place_of_another_is_run_by_the_same_python(
+    project: Project, copy: Path, tmp_path: Path
+) -> None:
+    environment = tmp_path / "environment"
+    venv.create(environment, symlinks=True, with_pip=False)
+    python = environment / "bin" / "python"
+    rewrites = f"rm {python}\nprintf '#!/bin/sh\\nexit 0\\n' > {python}\nchmod +x {python}\n{END_WATCHER}"
+    ran = run_from(copy, project, "basic", "false", rewrites=rewrites, git=True, python=python)
+    assert python.read_text().startswith("#!/bin/sh")
+    assert "Guardrail failed: false" in ran.stderr
+    assert ran.returncode == 1
+
+
 @pytest.mark.parametrize("profile", ["basic", "promise"])
 def test_a_ralph_that_is_replaced_in_the_middle_of_a_session_still_ends_its_run(
     project: Project, copy: Path, profile: str
@@ -109,21 +125,33 @@ def test_a_ralph_that_is_replaced_in_the_middle_of_a_session_still_ends_its_run(
 
 
 def run_from(
-    copy: Path, project: Project, profile: str, guardrail: str, *, rewrites: str, git: bool
+    copy: Path,
+    project: Project,
+    profile: str,
+    guardrail: str,
+    *,
+    rewrites: str,
+    git: bool,
+    python: str | Path = sys.executable,
 ) -> subprocess.CompletedProcess[str]:
     project.program("worker", f"{rewrites}\n{CLAIM}\n")
     project.settings(agent={"command": "worker"}, guardrails=[{"command": guardrail}])
     if git:
         project.git("init", "-q")
-    project.environment.update(PYTHONPATH=str(copy), PYTHONDONTWRITEBYTECODE="1")
-    found = subprocess.run(
-        [sys.executable, "-c", "import ralph; print(ralph.__file__)"],
-        env=project.env(),
-        cwd=project.root,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    places = [str(copy), *(place for place in sys.path if place.endswith("site-packages"))]
+    project.environment.update(PYTHONPATH=os.pathsep.join(places), PYTHONDONTWRITEBYTECODE="1")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [python, *words],
+            env=project.env(),
+            cwd=project.root,
+            capture_output=True,
+            text=True,
+            timeout=110,
+            check=False,
+        )
+
+    found = run("-c", "import ralph; print(ralph.__file__)")
     assert found.stdout.startswith(str(copy)), "else it is the ralph of this checkout that is rewritten"
-    return project.ralph("run", "-p", PROMPT, "--profile", profile, "-m", "1", "--trust")
+    return run("-m", "ralph", "run", "-p", PROMPT, "--profile", profile, "-m", "1", "--trust")

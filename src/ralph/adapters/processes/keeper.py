@@ -13,9 +13,8 @@ import signal
 import socket
 from collections.abc import Sequence
 
-from ralph.adapters.files import write_all
 from ralph.adapters.processes import adoption
-from ralph.adapters.processes.nameless_file import make_nameless
+from ralph.adapters.processes.nameless_file import nameless_copy
 from ralph.adapters.processes.watcher_main import LONGEST_MESSAGE, receive
 from ralph.values import dataclass
 
@@ -163,9 +162,8 @@ def _ask(gate: socket.socket, request: Request, standard: Sequence[int]) -> None
             socket.send_fds(gate, [message], standard)
             return
     try:
-        file = make_nameless("ralph")
+        file = nameless_copy("ralph", message)
         try:
-            write_all(file, message)
             socket.send_fds(gate, [b"f"], [*standard, file])
         finally:
             os.close(file)

@@ -7,6 +7,8 @@ import errno
 import os
 import sys
 
+from ralph.adapters.files import write_all
+
 
 def make_nameless(name: str) -> int:
     """A descriptor, in memory where that can be had, and there it can be sealed. ``name`` is what /proc shows. Raises OSError."""
@@ -18,6 +20,20 @@ def make_nameless(name: str) -> int:
 
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
+
+
+def nameless_copy(name: str, content: bytes) -> int:
+    """A descriptor of this content, from its beginning, which nobody can change where files can be sealed. Raises OSError."""
+    descriptor = make_nameless(name)
+    try:
+        write_all(descriptor, content)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        with contextlib.suppress(OSError):
+            seal(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def seal(descriptor: int) -> None:

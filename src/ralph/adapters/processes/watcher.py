@@ -6,15 +6,17 @@ import contextlib
 import functools
 import marshal
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 from ralph.adapters.processes import adoption, watcher_main
 from ralph.adapters.processes.keeper import Keeper, NoKeeper, Request, ask_for_keeper
-from ralph.adapters.processes.nameless_file import make_nameless
+from ralph.adapters.processes.nameless_file import nameless_copy
 from ralph.adapters.processes.open_files import restore_limits
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher_main import end_run_processes
@@ -32,6 +34,7 @@ with open(int(sys.argv[2]), "rb") as code:
     exec(marshal.load(code))
 main(set(sys.argv[3:]))"""
 
+_OURS = "/proc/self/exe"
 ANSWER_SECONDS = 10.0
 """A watcher that takes longer to start a program was stopped or killed; there will be another one."""
 
@@ -89,7 +92,7 @@ class Watcher:
 
     def _ask_ahead(self) -> None:
         if self._is_open and not self._spare:
-            with contextlib.suppress(NoKeeper):  # the next start will see to it
+            with contextlib.suppress(NoKeeper, OSError):  # the next start will see to it
                 keeper = ask_for_keeper(self._channel)
                 adoption.expect_other(keeper.has_answered)
                 self._spare.append(keeper)
@@ -132,7 +135,9 @@ class Watcher:
     def _leave(self) -> None:
         while self._spare:
             self._spare.pop().dismiss()
-        if not self._say("b"):
+        if self._say("b"):
+            self._process.send_signal(signal.SIGCONT)  # a stopped one would not hear it
+        else:
             self._process.kill()  # else, once it is continued, it would end runs that go on
         self._channel.close()
         if self._process.poll() is None:
@@ -155,18 +160,32 @@ def start_watcher(run_id: str) -> Watcher:
 
 def watcher_command(code: int, run_ids: Sequence[str]) -> list[str]:
     """``code``: a descriptor of what ``watcher_code`` gives. The file is named only for whoever lists processes."""
-    return [sys.executable, "-I", "-S", "-c", _PROGRAM, watcher_main.__file__, str(code), *run_ids]
+    return [_python().name, "-I", "-S", "-c", _PROGRAM, watcher_main.__file__, str(code), *run_ids]
 
 
 @contextlib.contextmanager
 def watcher_code() -> Iterator[int]:
     """A descriptor of the watcher's program, compiled: every later watcher of this process is what the first one was, whatever
     an agent has made of the files meanwhile. What judges is told by it how a program ended."""
-    with open(make_nameless("ralph watcher"), "w+b") as file:  # noqa: PTH123 a descriptor
-        file.write(_code())
-        file.flush()
-        file.seek(0)
-        yield file.fileno()
+    descriptor = nameless_copy("ralph watcher", _code())
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+class _Python(NamedTuple):
+    file: str
+    name: str  #: by which it finds its library
+
+
+@functools.cache
+def _python() -> _Python:
+    """That which runs us, whatever becomes of the file of that name, and without its virtual environment: a watcher needs none."""
+    with contextlib.suppress(OSError):
+        if LINUX and Path(_OURS).samefile(sys.executable):  # else we are a part of another program
+            return _Python(_OURS, os.path.realpath(sys.executable))
+    return _Python(sys.executable, sys.executable)
 
 
 @functools.cache
@@ -182,6 +201,7 @@ def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.sock
         with theirs, watcher_code() as code, adoption.birth_lock:
             process = subprocess.Popen(
                 watcher_command(code, run_ids),
+                executable=_python().file,
                 stdin=theirs.fileno(),
                 pass_fds=(code,),
                 stdout=subprocess.DEVNULL,

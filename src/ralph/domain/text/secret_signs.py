@@ -68,7 +68,7 @@ _PROGRAMS = {
     " --u": ("curl",),
     " -a": ("http", "redis-cli"),
     " --a": ("http",),
-    "-a": ("xh ",),
+    "-a": ("xh ", "xh'", 'xh"', "xh\\", "xh("),
     " -p": ("sshpass", "mysql", "mariadb", "mongo", "login", "sqlcmd", "bcp", "zip"),
     " -w": ("ldap",),
 }

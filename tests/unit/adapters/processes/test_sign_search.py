@@ -38,6 +38,7 @@ SECRETS = [
     f"https://ntfy.sh/{S}",
     f"http -a me:{S} h",
     f"xh --auth me:{S} h",
+    f'"/usr/bin/xh" -a me:{S} http://h',
     f"unzip -P {S} x.zip",
     f"redis-cli -h h -a {S}",
     f"ldapsearch -x -w {S}",

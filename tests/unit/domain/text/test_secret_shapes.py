@@ -129,6 +129,6 @@ PIECES = st.sampled_from(
 def test_the_quick_test_for_anchors_misses_no_shape(find: Find | None, text: str) -> None:
     by_definition = re.compile("|".join(shape.pattern for shape in SHAPES)).sub(MASK, text)
     assert mask_shapes(text) == by_definition
-    assert mask_block(text.encode(), find).decode() == "\n".join(
-        map(mask_text, mask_shapes(text).split("\n"))
-    )
+    # What is masked leaves its neighbours alone: a second look may see more than the first.
+    lines = mask_shapes(text) if "PRIVATE KEY" in text else text
+    assert mask_block(text.encode(), find).decode() == "\n".join(map(mask_text, lines.split("\n")))
