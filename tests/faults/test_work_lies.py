@@ -12,8 +12,9 @@ from tests.acceptance.running import ended, running, wait_for
 from tests.acceptance.task_project import TaskProject
 
 PYTHON = shlex.quote(sys.executable)
-UNITTEST = f"{PYTHON} -m unittest discover -s tests -t ."
-PYTEST = f"{PYTHON} -m pytest -q -p no:cacheprovider"
+# -B: a compiled file of the same second and size would hide what a session changes.
+UNITTEST = f"{PYTHON} -B -m unittest discover -s tests -t ."
+PYTEST = f"{PYTHON} -B -m pytest -q -p no:cacheprovider"
 TESTS = """import unittest
 
 from work import answer
