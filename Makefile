@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 # What an installation is made of: it is made again when one of them changes.
-INSTALLED := pyproject.toml constraints.txt hatch_build.py src/ralph/adapters/processes/sign_search.c
+INSTALLED := pyproject.toml constraints.txt hatch_build.py src/ralph/adapters/processes/sign_search.c src/ralph/adapters/processes/watcher_main.c
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

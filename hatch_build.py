@@ -1,6 +1,7 @@
-"""Compiles the quick search for signs of secrets, where there is a C compiler.
+"""Compiles what is quicker in C, where there is a C compiler.
 
-Without one, or with RALPH_PURE=1, the wheel is one of plain Python, and ralph searches with ``secret_sieve.py``, which knows fewer signs.
+Without one, or with RALPH_PURE=1, the wheel is one of plain Python: ``secret_sieve.py`` searches for signs of secrets, and knows
+fewer of them; ``watcher_main.py`` watches, and takes ten times as long to start a program.
 """
 
 from __future__ import annotations
@@ -17,45 +18,52 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = "src/ralph/adapters/processes/sign_search.c"
-LIBRARY = "ralph/adapters/processes/sign_search.elf"
-FLAGS = ("-O3", "-shared", "-fPIC")
+FOLDER = Path("ralph/adapters/processes")
+PROGRAMS = {
+    "sign_search": [("-O3", "-shared", "-fPIC")],
+    "watcher_main": [("-O2", "-s", "-static"), ("-O2", "-s")],
+}
+"""By name, the flags of the compiler, as they are tried. Nothing of them knows Python, so one build serves all versions."""
 
 
-class CompiledSearch(BuildHookInterface):  # type: ignore[type-arg]
+class CompiledParts(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._made = tempfile.TemporaryDirectory()
-        made = _compile(Path(self.root) / SOURCE, Path(self._made.name) / "library")
-        if version == "editable":  # it is looked for beside the sources
-            _put(made, Path(self.root) / "src" / LIBRARY)
-        elif made is not None:
-            build_data["force_include"][str(made)] = LIBRARY
-            build_data["pure_python"] = False
-            # It knows nothing of Python, so one serves all versions.
-            build_data["tag"] = f"py3-none-{get_platform().replace('-', '_').replace('.', '_')}"
+        for name in PROGRAMS:
+            source = Path(self.root) / "src" / FOLDER / f"{name}.c"
+            made = _compile(source, Path(self._made.name) / name, PROGRAMS[name])
+            if version == "editable":  # it is looked for beside the sources
+                _put(made, source.with_suffix(".elf"))
+            elif made is not None:
+                build_data["force_include"][str(made)] = str(FOLDER / f"{name}.elf")
+                build_data["pure_python"] = False
+                build_data["tag"] = f"py3-none-{get_platform().replace('-', '_').replace('.', '_')}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         self._made.cleanup()
 
 
-def _compile(source: Path, library: Path) -> Path | None:
-    """Only Linux loads it: see ``sign_search.py``."""
+def _compile(source: Path, made: Path, flags: list[tuple[str, ...]]) -> Path | None:
+    """Only Linux loads it: see ``compiled_file.py``."""
     if sys.platform != "linux" or os.environ.get("RALPH_PURE", "0") not in ("", "0"):
         return None
     try:
         compiler = shlex.split(os.environ.get("CC", "cc"))
-        ran = subprocess.run([*compiler, *FLAGS, "-o", library, source], capture_output=True, check=False)
+        for each in flags:
+            ran = subprocess.run([*compiler, *each, "-o", made, source], capture_output=True, check=False)
+            if ran.returncode == 0 and made.exists():
+                return made
     except (OSError, ValueError):
-        return None
-    return library if ran.returncode == 0 and library.exists() else None
+        pass
+    return None
 
 
-def _put(made: Path | None, library: Path) -> None:
+def _put(made: Path | None, place: Path) -> None:
     """Or remove an older one. A process that has loaded that keeps it; sources that cannot be written stay without one."""
-    new = library.with_suffix(".new")
+    new = place.with_suffix(".new")
     with suppress(OSError):
         if made is None:
-            library.unlink(missing_ok=True)
+            place.unlink(missing_ok=True)
         else:
             new.write_bytes(made.read_bytes())
-            new.replace(library)
+            new.replace(place)

@@ -40,9 +40,8 @@ def cost_of(
     environment: Mapping[str, str],
     expected: Collection[int] = (0,),
     stdin: Path | int | None = None,
-    inherited: Collection[int] = (),
 ) -> Cost:
-    """Run it and discard its output. ``stdin``: a file, or a descriptor; ``inherited``: more of those."""
+    """Run it and discard its output. ``stdin``: a file, or a descriptor."""
     source, is_ours = (os.devnull if stdin is None else stdin), not isinstance(stdin, int)
     with tempfile.TemporaryFile() as stderr, open(source, "rb", closefd=is_ours) as given:
         began = time.perf_counter()
@@ -53,7 +52,6 @@ def cost_of(
             stdin=given,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
-            pass_fds=inherited,
         )
         guard = threading.Timer(LONGEST, process.kill)
         guard.start()

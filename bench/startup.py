@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from socket import socketpair
 from statistics import median
 
-from bench.child import CannotMeasure, cost_of, interleaved
+from bench.child import LONGEST, CannotMeasure, interleaved
 from bench.project import Project, new_project
 from bench.row import Bar, Row, as_ratio
 
@@ -59,16 +60,12 @@ def _until_exec(project: Project, note: Path) -> float:
 
 def _watcher(project: Project) -> float:
     """As ``start_watcher`` starts it; the byte says that ralph has left, so it ends at once."""
-    from ralph.adapters.processes.watcher import watcher_code, watcher_command  # brings asyncio along
+    from ralph.adapters.processes.watcher_program import watcher_programs  # brings asyncio along
 
     ours, theirs = socketpair()
-    with ours, theirs, watcher_code() as code:
+    with ours, theirs:
         ours.send(b"b")
-        cost = cost_of(
-            watcher_command(code, ["bench"]),
-            cwd=project.root,
-            environment=project.environment(),
-            stdin=theirs.fileno(),
-            inherited=(code,),
-        )
-        return cost.cpu
+        before = getrusage(RUSAGE_CHILDREN)
+        watcher_programs()[0].start(["bench"], theirs.fileno()).wait(LONGEST)
+        after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

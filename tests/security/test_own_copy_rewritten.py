@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ralph
+from ralph.adapters.processes.watcher_program import COMPILED, FORMAT, compiled_watcher
 from tests.acceptance.conftest import PROMPT, Project
 
 LIE = """
@@ -88,9 +89,24 @@ def test_a_watcher_that_takes_the_place_of_another_is_the_one_that_was_started(
     lie.write_text(LYING_WATCHER)
     rewrite.write_text(REWRITE)
     watcher = copy / "ralph" / "adapters" / "processes" / "watcher_main.py"
+    watcher.with_suffix(".elf").unlink(missing_ok=True)
     words = shlex.join([sys.executable, str(rewrite), str(watcher), str(lie), file])
     ran = run_from(copy, project, "basic", "false", rewrites=f"{words}\n{END_WATCHER}", git=True)
     assert list(watcher.parent.glob("**/watcher_main*.pyc" if file == "compiled" else watcher.name))
+    assert "Guardrail failed: false" in ran.stderr
+    assert ran.returncode == 1
+
+
+@pytest.mark.skipif(compiled_watcher() is None, reason="it was not built here: there was no C compiler")
+def test_a_compiled_watcher_that_takes_the_place_of_another_is_the_one_that_was_started(
+    project: Project, copy: Path
+) -> None:
+    watcher = copy / "ralph" / "adapters" / "processes" / COMPILED.name
+    other = project.programs / "other"
+    other.write_bytes(Path("/bin/true").read_bytes() + FORMAT)
+    rewrites = f"cp {other} {watcher}\n{END_WATCHER}"
+    ran = run_from(copy, project, "basic", "false", rewrites=rewrites, git=True)
+    assert watcher.read_bytes() == other.read_bytes()
     assert "Guardrail failed: false" in ran.stderr
     assert ran.returncode == 1
 
@@ -99,6 +115,7 @@ def test_a_watcher_that_takes_the_place_of_another_is_the_one_that_was_started(
 def test_a_watcher_that_takes_the_place_of_another_is_run_by_the_same_python(
     project: Project, copy: Path, tmp_path: Path
 ) -> None:
+    (copy / "ralph" / "adapters" / "processes" / COMPILED.name).unlink(missing_ok=True)
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True, with_pip=False)
     python = environment / "bin" / "python"

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-from ralph.adapters.processes.watcher import start_watcher
+from chosen_watcher import start_watcher
 
 whole, *parts = sys.argv[1:]
 with contextlib.ExitStack() as stack:

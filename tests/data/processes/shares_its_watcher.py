@@ -4,7 +4,7 @@ import contextlib
 import signal
 import sys
 
-from ralph.adapters.processes.watcher import start_watcher
+from chosen_watcher import start_watcher
 
 whole, part, ended = sys.argv[1:]
 with contextlib.ExitStack() as stack:

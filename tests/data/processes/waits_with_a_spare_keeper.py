@@ -5,8 +5,9 @@ import os
 import sys
 from pathlib import Path
 
+from chosen_watcher import start_watcher
+
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.processes.watcher import start_watcher
 from ralph.engine.ports import Command
 
 watcher = start_watcher(sys.argv[1])

@@ -16,6 +16,7 @@ from ralph.adapters.processes.process_table import read_process
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import Watcher, start_watcher
+from ralph.adapters.processes.watcher_program import compiled_watcher, python_watcher
 from ralph.engine.ports import Command, Exit
 
 CHILDREN = Path(__file__).parents[2] / "data" / "processes"
@@ -34,6 +35,19 @@ class MakeRunner(Protocol):
 
 
 RUN_ID = "run-of-a-test"
+
+
+BeginWatcher = Callable[[str], Watcher]
+
+
+@pytest.fixture(params=["compiled", "in Python"])
+def begin_watcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> BeginWatcher:
+    """Whatever a watcher must do, both programs do, also for small ralphs that a test starts (``chosen_watcher.py``)."""
+    monkeypatch.setenv("CHOSEN_WATCHER", request.param)
+    program = python_watcher() if request.param == "in Python" else compiled_watcher()
+    if program is None:
+        pytest.skip("it was not built here: there was no C compiler")
+    return lambda run_id: start_watcher(run_id, [program])
 
 
 @pytest.fixture(params=["kept", "direct"])

@@ -14,13 +14,17 @@ import pytest
 
 from ralph.adapters.processes.process_table import read_process
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.processes.watcher import Watcher, end_run_processes, start_watcher
+from ralph.adapters.processes.watcher import Watcher, end_run_processes
 from ralph.domain.loop.session_report import Ending
 from ralph.engine.ports import Command, Exit, Running, Timeouts
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt"),
+    pytest.mark.usefixtures("begin_watcher"),  # for both of its programs
+]
 
 Child = Callable[..., Command]
+BeginWatcher = Callable[[str], Watcher]
 Alive = Callable[[int], bool]
 Until = Callable[[Callable[[], bool]], None]
 CHILDREN = Path(__file__).parents[2] / "data" / "processes"
@@ -28,8 +32,8 @@ RUN_ID = f"kept-{os.getpid()}"
 
 
 @pytest.fixture
-def watcher() -> Iterator[Watcher]:
-    with start_watcher(RUN_ID) as watcher:
+def watcher(begin_watcher: BeginWatcher) -> Iterator[Watcher]:
+    with begin_watcher(RUN_ID) as watcher:
         yield watcher
 
 

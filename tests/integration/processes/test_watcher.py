@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from ralph.adapters.processes.process_table import variable
-from ralph.adapters.processes.watcher import Watcher, end_run_processes, start_watcher
+from ralph.adapters.processes.watcher import Watcher, end_run_processes
 
 CHILDREN = Path(__file__).parents[2] / "data" / "processes"
 
+BeginWatcher = Callable[[str], Watcher]
 Alive = Callable[[int], bool]
 Until = Callable[[Callable[[], bool]], None]
 
@@ -28,7 +29,9 @@ def run_id(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def small_ralph(run_id: str, tmp_path: Path, until: Until) -> Iterator[subprocess.Popen[bytes]]:
+def small_ralph(
+    begin_watcher: BeginWatcher, run_id: str, tmp_path: Path, until: Until
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process with runner and watcher whose agent has opened its shells."""
     agent = [sys.executable, str(CHILDREN / "opens_shells.py"), str(tmp_path)]
     process = subprocess.Popen([sys.executable, CHILDREN / "runs_an_agent.py", run_id, *agent], cwd=tmp_path)
@@ -58,11 +61,11 @@ def test_when_ralph_is_killed_everything_of_its_run_dies(
 
 
 def test_a_run_that_took_its_leave_is_not_cleaned_up_by_the_watcher(
-    run_id: str, alive: Alive, until: Until
+    begin_watcher: BeginWatcher, run_id: str, alive: Alive, until: Until
 ) -> None:
     other = subprocess.Popen(["sleep", "1000"], env={**os.environ, "RALPH_RUN_ID": run_id})
     try:
-        with start_watcher(run_id) as watcher:
+        with begin_watcher(run_id) as watcher:
             assert alive(watcher.pid)
         until(lambda: not alive(watcher.pid))
         assert other.poll() is None
@@ -72,6 +75,7 @@ def test_a_run_that_took_its_leave_is_not_cleaned_up_by_the_watcher(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each run has a watcher of its own")
+@pytest.mark.usefixtures("begin_watcher")
 def test_a_watcher_that_runs_share_ends_what_is_left_of_each_that_has_not_ended(
     run_id: str, alive: Alive, until: Until
 ) -> None:
@@ -99,6 +103,7 @@ def test_a_watcher_that_runs_share_ends_what_is_left_of_each_that_has_not_ended(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each run has a watcher of its own")
+@pytest.mark.usefixtures("begin_watcher")
 def test_a_run_that_a_stopped_watcher_cannot_be_told_of_is_watched_by_another(
     run_id: str, alive: Alive, until: Until
 ) -> None:
@@ -133,8 +138,8 @@ def ignored_signals(pid: int) -> int:
 
 
 @pytest.fixture
-def watcher(run_id: str) -> Iterator[Watcher]:
-    with start_watcher(run_id) as watcher:
+def watcher(begin_watcher: BeginWatcher, run_id: str) -> Iterator[Watcher]:
+    with begin_watcher(run_id) as watcher:
         yield watcher
 
 
@@ -173,8 +178,8 @@ def test_no_other_child_holds_the_watchers_socket(watcher: Watcher) -> None:
         child.wait()
 
 
-def test_closing_twice_is_harmless(run_id: str) -> None:
-    watcher = start_watcher(run_id)
+def test_closing_twice_is_harmless(begin_watcher: BeginWatcher, run_id: str) -> None:
+    watcher = begin_watcher(run_id)
     watcher.close()
     watcher.close()
 

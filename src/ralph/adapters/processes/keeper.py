@@ -154,9 +154,7 @@ def ask_for_keeper(watcher: socket.socket) -> Keeper:
 
 
 def _ask(gate: socket.socket, request: Request, standard: Sequence[int]) -> None:
-    import marshal
-
-    message = marshal.dumps(request)
+    message = encode_request(request)
     if len(message) <= LONGEST_MESSAGE:
         with contextlib.suppress(OSError):  # a system may allow shorter ones only
             socket.send_fds(gate, [message], standard)
@@ -169,6 +167,22 @@ def _ask(gate: socket.socket, request: Request, standard: Sequence[int]) -> None
             os.close(file)
     except OSError as error:
         raise NoKeeper from error
+
+
+def encode_request(request: Request) -> bytes:
+    """The number of arguments, the program, the folder, the arguments, and the environment, each with a zero behind it. Raises
+    ValueError if that would mean something else."""
+    program, argv, environment, folder = request
+    variables = [b"%b=%b" % each for each in environment.items()]
+    words = (b"%d" % len(argv), program, folder, *argv, *variables, b"")
+    message = b"\0".join(words)
+    if message.count(b"\0") != len(words) - 1:
+        error = "embedded null byte"
+        raise ValueError(error)
+    if any(b"=" in name for name in environment):
+        error = "illegal environment variable name"
+        raise ValueError(error)
+    return message
 
 
 async def _next(gate: socket.socket, within: float) -> list[bytes] | None:

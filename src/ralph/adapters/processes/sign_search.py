@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.adapters.files import write_all
+from ralph.adapters.processes.compiled_file import read_compiled
 from ralph.adapters.processes.nameless_file import make_nameless, seal
 from ralph.domain.text.masking import Find
 from ralph.domain.text.secret_signs import FOLDED, Sign
@@ -25,8 +25,6 @@ LIBRARY = Path(__file__).with_name("sign_search.elf")
 """Not ``.so``, which Python would take for a module."""
 _FORMAT = 1
 _SIGN = struct.Struct("=3B5s4H24s")
-_ELF_OF_64_BITS = b"\x7fELF\x02"
-_HEADER = 64
 _OFTEN = b"zxjqkvwbygfpmuchdlrsnioate "
 """From rare to frequent."""
 
@@ -75,14 +73,12 @@ def load_library() -> ctypes.CDLL | None:
 
 def _load() -> ctypes.CDLL | None:
     """A sealed copy: whatever an agent writes into the file of a loaded library would be run."""
-    if sys.platform != "linux":
+    code = read_compiled(LIBRARY)
+    if code is None:
         return None
     import ctypes
 
     try:
-        code = LIBRARY.read_bytes()
-        if not _is_whole(code):
-            return None
         copy = make_nameless("ralph")
         try:
             write_all(copy, code)
@@ -92,15 +88,6 @@ def _load() -> ctypes.CDLL | None:
             os.close(copy)
     except OSError:
         return None
-
-
-def _is_whole(code: bytes) -> bool:
-    """The loader does not look, and to run what is missing ends the process. The last thing in the file is a table of sections."""
-    if not code.startswith(_ELF_OF_64_BITS) or len(code) < _HEADER:
-        return False
-    (start,) = struct.unpack_from("=Q", code, 0x28)
-    size, count = struct.unpack_from("=HH", code, 0x3A)
-    return bool(start) and start + size * count <= len(code)
 
 
 @cache

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import marshal
 import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Self
 
-from ralph.adapters.processes import adoption, watcher_main
+from ralph.adapters.processes import adoption
 from ralph.adapters.processes.keeper import Keeper, NoKeeper, Request, ask_for_keeper
-from ralph.adapters.processes.nameless_file import nameless_copy
 from ralph.adapters.processes.open_files import restore_limits
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher_main import end_run_processes
+from ralph.adapters.processes.watcher_program import WatcherProgram, watcher_programs
 from ralph.errors import RalphError
 
 __all__ = ["Watcher", "end_run_processes", "start_watcher"]
 
-# What Python may need to start. Nothing else: the watcher must not carry the run's mark.
-_KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
-
-# It makes no garbage, and a collection would copy what its forks share.
-_PROGRAM = """import gc, marshal, sys
-gc.disable()
-with open(int(sys.argv[2]), "rb") as code:
-    exec(marshal.load(code))
-main(set(sys.argv[3:]))"""
-
-_OURS = "/proc/self/exe"
 ANSWER_SECONDS = 10.0
 """A watcher that takes longer to start a program was stopped or killed; there will be another one."""
 
@@ -46,10 +32,14 @@ class Watcher:
     all who share this watcher, because most of their time agents work.
     """
 
-    def __init__(self, run_id: str) -> None:
-        """Returns before the watcher is ready: the socket keeps what it is asked and watches for."""
+    def __init__(self, run_id: str, programs: Sequence[WatcherProgram]) -> None:
+        """Returns before the watcher is ready: the socket keeps what it is asked and watches for.
+
+        ``programs``: the first that can be started is.
+        """
         self._run_ids = [run_id]
-        self._process, self._channel = _start(self._run_ids)
+        self._programs = programs
+        self._process, self._channel = _start(self._run_ids, programs)
         self._spare: list[Keeper] = []
         self._is_open = True
         if LINUX:  # elsewhere there are no keepers
@@ -100,13 +90,13 @@ class Watcher:
     def _replace(self) -> None:
         """It was killed or stopped: the next one gets the whole list."""
         self._leave()
-        self._process, self._channel = _start(self._run_ids)
+        self._process, self._channel = _start(self._run_ids, self._programs)
 
     @contextlib.contextmanager
     def shared_by(self, run_id: str) -> Iterator[Watcher]:
         """For a run that is a part of the one it was started for, in the same process: hundreds need no more than one."""
         if not LINUX:  # its socket would not keep our messages apart
-            with start_watcher(run_id) as own:
+            with start_watcher(run_id, self._programs) as own:
                 yield own
             return
         self._run_ids.append(run_id)
@@ -151,65 +141,22 @@ class Watcher:
         self.close()
 
 
-def start_watcher(run_id: str) -> Watcher:
+def start_watcher(run_id: str, programs: Sequence[WatcherProgram] = ()) -> Watcher:
+    """``programs``: instead of those of this installation."""
     if os.name != "posix":
         message = f"the watcher is not supported on this system ({os.name})"
         raise RalphError(message, hint="use Linux, macOS or the Windows Subsystem for Linux")
-    return Watcher(run_id)
+    return Watcher(run_id, programs or watcher_programs())
 
 
-def watcher_command(code: int, run_ids: Sequence[str]) -> list[str]:
-    """``code``: a descriptor of what ``watcher_code`` gives. The file is named only for whoever lists processes."""
-    return [_python().name, "-I", "-S", "-c", _PROGRAM, watcher_main.__file__, str(code), *run_ids]
-
-
-@contextlib.contextmanager
-def watcher_code() -> Iterator[int]:
-    """A descriptor of the watcher's program, compiled: every later watcher of this process is what the first one was, whatever
-    an agent has made of the files meanwhile. What judges is told by it how a program ended."""
-    descriptor = nameless_copy("ralph watcher", _code())
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-class _Python(NamedTuple):
-    file: str
-    name: str  #: by which it finds its library
-
-
-@functools.cache
-def _python() -> _Python:
-    """That which runs us, whatever becomes of the file of that name, and without its virtual environment: a watcher needs none."""
-    with contextlib.suppress(OSError):
-        if LINUX and Path(_OURS).samefile(sys.executable):  # else we are a part of another program
-            return _Python(_OURS, os.path.realpath(sys.executable))
-    return _Python(sys.executable, sys.executable)
-
-
-@functools.cache
-def _code() -> bytes:
-    loader: Any = watcher_main.__loader__
-    return marshal.dumps(loader.get_code(watcher_main.__name__))
-
-
-def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _start(
+    run_ids: Sequence[str], programs: Sequence[WatcherProgram]
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
     # Neither end is inherited by any other child. Only Linux has sockets that keep messages apart and say when they end.
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
     try:
-        with theirs, watcher_code() as code, adoption.birth_lock:
-            process = subprocess.Popen(
-                watcher_command(code, run_ids),
-                executable=_python().file,
-                stdin=theirs.fileno(),
-                pass_fds=(code,),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={name: os.environ[name] for name in _KEPT if name in os.environ},
-                start_new_session=True,
-            )
+        with theirs, adoption.birth_lock:
+            process = _start_first(programs, run_ids, theirs.fileno())
             adoption.register_other(process.pid)
             restore_limits(process.pid)
     except OSError as error:
@@ -218,3 +165,14 @@ def _start(run_ids: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.sock
         raise RalphError(message) from error
     ours.setblocking(False)
     return process, ours
+
+
+def _start_first(
+    programs: Sequence[WatcherProgram], run_ids: Sequence[str], channel: int
+) -> subprocess.Popen[bytes]:
+    """The first that can be started."""
+    *others, last = programs
+    for program in others:
+        with contextlib.suppress(OSError):
+            return program.start(run_ids, channel)
+    return last.start(run_ids, channel)

@@ -7,6 +7,9 @@ ralph has finished. The end of the socket without it means that ralph was killed
 Each program gets a *keeper*: a fork of this process that adopts whatever the program leaves behind, also what cleared its
 environment, so that it is known to whom it belongs. The keeper is there before the program is, and ends all of it if ralph
 is killed. Only Linux lets a process adopt; elsewhere ralph starts its programs itself.
+
+``watcher_main.c`` is the same once more, compiled where there is a compiler: whatever is changed here is changed there, and
+tested in both.
 """
 
 from __future__ import annotations
@@ -102,7 +105,6 @@ def main(run_ids: set[str]) -> NoReturn:
     for number in _OFTEN_IGNORED:
         signal.signal(number, signal.SIG_IGN)
     # Before the first fork, so that no keeper does it again.
-    import marshal  # noqa: F401
     import select  # noqa: F401
     import socket
 
@@ -215,10 +217,8 @@ def _make_ready(control, usual_signals: Iterable[int]):  # type: ignore[no-untyp
 
 
 def _become_program(gate, keeper: int, usual_signals: Iterable[int]) -> None:  # type: ignore[no-untyped-def]
-    """What is asked for; that this has begun is the end of the socket. Else ralph is told ``error <errno>``, or ``lost`` if the
-    keeper was killed meanwhile."""
-    import marshal
-
+    """What is asked for (``encode_request`` in ``keeper.py``); that this has begun is the end of the socket. Else ralph is told
+    ``error <errno>``, or ``lost`` if the keeper was killed meanwhile."""
     os.setsid()
     for number in (*usual_signals, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
@@ -229,7 +229,9 @@ def _become_program(gate, keeper: int, usual_signals: Iterable[int]) -> None:  #
         standard, file = descriptors[:STANDARD], descriptors[STANDARD:]
         for descriptor in file:
             message = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-        program, argv, environment, folder = marshal.loads(message)  # noqa: S302 - from ralph itself
+        count, program, folder, *words = message.split(b"\0")[:-1]
+        argv, variables = words[: int(count)], words[int(count) :]
+        environment = dict([each.split(b"=", 1) for each in variables])
         os.chdir(folder)
         for place, each in enumerate(standard):
             os.dup2(each, place)
