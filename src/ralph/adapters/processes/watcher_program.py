@@ -73,11 +73,12 @@ def watcher_programs() -> tuple[WatcherProgram, ...]:
     return (compiled, python_watcher()) if compiled is not None else (python_watcher(),)
 
 
-def compiled_watcher() -> WatcherProgram | None:
-    code = read_compiled(COMPILED)
+def compiled_watcher(file: Path = COMPILED) -> WatcherProgram | None:
+    """None: this installation has none, or that of another version."""
+    code = read_compiled(file)
     if code is None or FORMAT not in code:
         return None
-    return WatcherProgram(code, "", (os.fspath(COMPILED),))  # named only for whoever lists processes
+    return WatcherProgram(code, "", (os.fspath(file),))  # named only for whoever lists processes
 
 
 def python_watcher() -> WatcherProgram:

@@ -1,0 +1,110 @@
+"""Which program a watcher runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph.adapters.processes.process_table import read_process
+from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.processes.watcher import start_watcher
+from ralph.adapters.processes.watcher_program import (
+    COMPILED,
+    FORMAT,
+    WatcherProgram,
+    compiled_watcher,
+    python_watcher,
+    watcher_programs,
+)
+from ralph.engine.ports import Command, Exit
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a watcher starts no programs")
+RUN_ID = f"program-{os.getpid()}"
+is_built = pytest.mark.skipif(
+    compiled_watcher() is None, reason="it was not built here: there was no C compiler"
+)
+
+
+def run(watcher_programs: list[WatcherProgram], *argv: str, **environment: str) -> tuple[Exit, list[bytes]]:
+    said: list[bytes] = []
+    with start_watcher(RUN_ID, watcher_programs) as watcher:
+        runner = PosixProcessRunner(run_id=RUN_ID, base_environment=os.environ, watcher=watcher)
+        command = Command(argv=argv, cwd=Path("/"), environment=environment)
+        return asyncio.run(runner.run(command, on_output=said.append)), said
+
+
+@is_built
+def test_the_compiled_one_comes_first() -> None:
+    assert watcher_programs()[0] == compiled_watcher()
+
+
+@is_built
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda code: code[:-1], id="a part"),
+        pytest.param(lambda code: code[:100_000], id="a small part"),
+        pytest.param(lambda code: b"", id="nothing"),
+        pytest.param(lambda code: code.replace(FORMAT, FORMAT.swapcase()), id="of another version"),
+        pytest.param(lambda code: b"#!/bin/sh\n" + code, id="a script"),
+    ],
+)
+def test_one_that_is_damaged_or_of_another_version_is_not_taken(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    file = tmp_path / "watcher.elf"
+    file.write_bytes(change(COMPILED.read_bytes()))
+    assert compiled_watcher(file) is None
+
+
+def test_none_is_taken_where_there_is_none(tmp_path: Path) -> None:
+    assert compiled_watcher(tmp_path / "watcher.elf") is None
+
+
+def test_where_the_first_cannot_be_started_the_next_is() -> None:
+    broken = WatcherProgram(b"no program of this machine", "", ("watcher",))
+    ended, said = run([broken, python_watcher()], "echo", "hello")
+    assert (ended.code, said) == (0, [b"hello\n"])
+
+
+PROGRAMS = [
+    pytest.param(python_watcher(), id="in Python"),
+    pytest.param(compiled_watcher(), marks=is_built, id="compiled"),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("size", [100, 31_000, 33_000, 120_000], ids="{} bytes".format)
+def test_a_program_gets_its_arguments_and_variables_whatever_their_size(
+    program: WatcherProgram, size: int
+) -> None:
+    """From 32 kB on they come in a file."""
+    text = "a=b " + "ä" * (size // 2)
+    ended, said = run([program], "sh", "-c", 'printf "%s|" "$0" "$@" "$GIVEN"', text, "", "=", GIVEN=text)
+    assert ended.code == 0, ended
+    assert b"".join(said).decode() == f"{text}||=|{text}|"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(("name", "value"), [("A=B", "c"), ("A\0B", "c"), ("A", "b\0C=d")])
+def test_variables_that_would_become_others_are_refused(
+    program: WatcherProgram, name: str, value: str
+) -> None:
+    ended, _ = run([program], "env", **{name: value})
+    assert ended.code is None
+    assert ended.error in (
+        "cannot run env: embedded null byte",
+        "cannot run env: illegal environment variable name",
+    )
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_watcher_is_named_for_whoever_lists_processes(program: WatcherProgram) -> None:
+    with start_watcher(RUN_ID, [program]) as watcher:
+        assert read_process(watcher.pid) is not None
+        assert b"watcher_main" in Path(f"/proc/{watcher.pid}/cmdline").read_bytes()
