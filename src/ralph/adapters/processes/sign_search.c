@@ -34,12 +34,20 @@ struct entry {
 struct tables {
     uint8_t fold[256];
     uint16_t classes[256];
-    uint8_t buckets[65536];      /* by pair, as the block has it; 0: no sign has it */
+    uint8_t buckets[65536];      /* by pair, as `pair_at` reads it; 0: no sign has it */
     uint8_t pairs[BUCKETS][2];   /* of each bucket, folded; from 1 on */
     uint8_t beside[2][BUCKETS][32];  /* which bytes may follow the pair, and which may precede it: a bit for each */
     uint16_t first[BUCKETS];     /* entry of each bucket */
     struct entry entries[ENTRIES];  /* from 1 on */
 };
+
+/* Two bytes as one number, in the order of this machine: they are read at once. */
+static uint16_t pair_at(const uint8_t *at)
+{
+    uint16_t pair;
+    memcpy(&pair, at, sizeof pair);
+    return pair;
+}
 
 static int matches(const struct tables *all, const uint8_t *at, const uint8_t *end, const uint8_t *folded, int length)
 {
@@ -116,12 +124,12 @@ static int enter(struct tables *all, const struct sign *sign, int number, int ba
         if (sign->is_exact ? code == third : all->fold[code] == third)
             all->beside[side][bucket][code >> 3] |= (uint8_t)(1 << (code & 7));
     if (sign->is_exact)
-        all->buckets[one << 8 | other] = (uint8_t)bucket;
+        all->buckets[pair_at(sign->literal + back)] = (uint8_t)bucket;
     else
         for (int first = 0; first < 256; first++)
             for (int second = 0; all->fold[first] == one && second < 256; second++)
                 if (all->fold[second] == other)
-                    all->buckets[first << 8 | second] = (uint8_t)bucket;
+                    all->buckets[pair_at((const uint8_t[]){(uint8_t)first, (uint8_t)second})] = (uint8_t)bucket;
     return 1;
 }
 
@@ -168,7 +176,7 @@ static int has(const uint8_t *bits, uint8_t code)
 ptrdiff_t find_sign(const struct tables *all, const struct sign *signs, const uint8_t *block, ptrdiff_t size, ptrdiff_t from)
 {
     for (ptrdiff_t place = from; place + 1 < size; place += 2) {
-        uint8_t bucket = all->buckets[block[place] << 8 | block[place + 1]];
+        uint8_t bucket = all->buckets[pair_at(block + place)];
         if (!bucket)
             continue;
         int is_near = (place + 2 < size && has(all->beside[0][bucket], block[place + 2]))

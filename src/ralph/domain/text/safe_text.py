@@ -27,7 +27,9 @@ _SEQUENCE = pattern(
 _LINE_BREAK = pattern("\r\n?|[\u2028\u2029]")
 
 _HARMLESS = bytes(range(0x20, 0x7F)) + b"\n\t"
+_MARKED = bytes(code if code in _HARMLESS else 0 for code in range(256))
 _SHORT = 64
+_FEW = 256
 
 # What the characters of _NEVER and of _HOSTILE are in UTF-8, roughly: removing all other bytes first, and only then looking
 # for these, takes a sixth of the time that the patterns take for text with a mark or an emoji in it.
@@ -48,8 +50,10 @@ def is_text(argument: str) -> bool:
 
 def is_harmless(text: str) -> bool:
     """A quick test: true for nearly every text."""
-    # For long ASCII, deleting the harmless bytes to see what is left is three times as fast as the pattern.
-    if len(text) > _SHORT and text.isascii():
+    if text.isascii():
+        # Several times as fast as the pattern: for few bytes, to mark the hostile ones; for many, to delete the harmless ones.
+        if len(text) < _FEW:
+            return 0 not in text.encode().translate(_MARKED)
         return not text.encode().translate(None, _HARMLESS)
     if text.replace("\n", " ").isprintable():  # nothing hostile is; and of the rest, only the tab is frequent
         return True

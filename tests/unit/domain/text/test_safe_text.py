@@ -99,6 +99,12 @@ def test_the_quick_tests_of_long_texts_say_what_a_look_at_each_character_says(te
     assert escape(text) == NEVER.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+@pytest.mark.parametrize("around", ["", "x" * 50, "x" * 500])
+def test_the_quick_tests_know_each_character_of_ascii(around: str) -> None:
+    told = [safe_text.is_harmless(f"{around}{chr(code)}{around}") for code in range(128)]
+    assert told == [is_harmless(chr(code)) for code in range(128)]
+
+
 @pytest.mark.parametrize(
     "piece", ["\x1b[", "\x1b]", "\x1b[1;", "\x9b0", "\x1b ", "\r", "\x1b]0;x", "\x90", "\x9d0;"]
 )

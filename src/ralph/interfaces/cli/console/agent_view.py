@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from typing import Any
@@ -66,7 +67,8 @@ class AgentView:
         self._failed = f"{colors.red}{marks.error} Result{colors.off} {marks.left} "
         self._branch = f"{_INDENT}{colors.dim}{marks.branch}  "
         self._below = "\n" + " " * (len(_INDENT) + len(marks.branch) + 2)
-        self._max_lines, self._max_chars = look.max_lines, look.max_chars
+        self._max_lines = sys.maxsize if look.max_lines is None else look.max_lines
+        self._max_chars = sys.maxsize if look.max_chars is None else look.max_chars
         self._renderers: dict[type, Callable[[Any], str]] = {
             SessionStarted: self._session,
             Text: self._foreign_text,
@@ -186,32 +188,27 @@ class AgentView:
         else:
             size = f"{plural(lines, 'line')}, {plural(chars, 'char')}" if chars else "no output"
         head = f"{self._failed if event.is_error else self._passed}{name} ({size})\n"
-        rendered = head + self._output(output, lines, chars) if output else head
+        rows = self._rows(output, lines, chars) if output else None
+        rendered = head if rows is None else f"{head}{self._branch}{rows}{self._colors.off}\n"
         return self._indented(rendered) if event.parent else rendered
 
-    def _output(self, output: str, lines: int, chars: int) -> str:
-        """The beginning of a tool's output, and how much more there is."""
+    def _rows(self, output: str, lines: int, chars: int) -> str | None:
+        """The beginning of a tool's output, and how much more there is; None if nothing is to be shown."""
         max_lines, max_chars = self._max_lines, self._max_chars
-        if max_lines == 0 or max_chars == 0:
-            return ""
         # Nearly always: short and harmless.
-        if (
-            len(output) >= chars
-            and (max_chars is None or chars <= max_chars)
-            and (max_lines is None or lines <= max_lines)
-            and is_harmless(output)
-        ):
-            rows_below = output.rstrip("\n").replace("\n", self._below)
-            return f"{self._branch}{rows_below}{self._colors.off}\n"
+        if len(output) >= chars and chars <= max_chars and lines <= max_lines and is_harmless(output):
+            return output.rstrip("\n").replace("\n", self._below)
+        if max_lines == 0 or max_chars == 0:
+            return None
         if len(output) >= chars:  # all of it is here
             output = output.rstrip("\n")
             lines, chars = output.count("\n") + 1, len(output)
-        shown = output if max_chars is None or len(output) <= max_chars else output[:max_chars]
+        shown = output[:max_chars]
         was_cut = len(shown) < len(output)
         visible = clean(shown).rstrip("\n")
         count = visible.count("\n") + 1
-        rows = visible.split("\n", -1 if max_lines is None else max_lines)
-        if max_lines is not None and count > max_lines:
+        rows = visible.split("\n", max_lines)
+        if count > max_lines:
             hidden = max(lines, count) - max_lines
             del rows[max_lines:]
         else:
@@ -222,7 +219,7 @@ class AgentView:
             rows.append(f"{self._marks.more} +{plural(hidden, 'line')}")
         elif was_cut or len(shown) < chars:
             rows.append(f"{self._marks.more} +{plural(chars - len(shown), 'char')}")
-        return f"{self._branch}{self._below.join(rows)}{self._colors.off}\n"
+        return self._below.join(rows)
 
     def _todo(self, event: TodoChanged) -> str:
         marks, colors = self._marks, self._colors
