@@ -116,11 +116,28 @@ def test_a_program_gets_the_signals_limits_and_folder_that_ralph_would_give_it(
     assert len(said[0]) > 5
 
 
-def test_when_ralph_is_killed_a_daemon_without_environment_dies_too(
-    tmp_path: Path, alive: Alive, until: Until
+def test_a_daemon_whose_first_thread_has_ended_is_ended_with_its_session(
+    kept: PosixProcessRunner, child: Child, tmp_path: Path, alive: Alive
+) -> None:
+    exit_ = asyncio.run(kept.run(child("leaves_a_leaderless_daemon", tmp_path / "pid")))
+    assert len(exit_.left_behind) == 1
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize(
+    "daemon",
+    [
+        pytest.param("leaves_a_daemon.py pid clear", id="without environment"),
+        pytest.param("leaves_a_leaderless_daemon.py pid", id="without its first thread"),
+        pytest.param("stops_its_keeper.py leaves_a_daemon.py pid clear", id="whose keeper is stopped"),
+    ],
+)
+def test_when_ralph_is_killed_a_daemon_dies_too(
+    tmp_path: Path, alive: Alive, until: Until, daemon: str
 ) -> None:
     os.mkfifo(tmp_path / "fifo")
-    agent = [sys.executable, str(CHILDREN / "leaves_a_daemon.py"), "pid", "clear", "stay", "fifo"]
+    script, *arguments = daemon.split()
+    agent = [sys.executable, str(CHILDREN / script), *arguments, "stay", "fifo"]
     small_ralph = subprocess.Popen(
         [sys.executable, CHILDREN / "runs_an_agent.py", f"{RUN_ID}-killed", *agent], cwd=tmp_path
     )

@@ -72,6 +72,13 @@ def test_where_the_first_cannot_be_started_the_next_is() -> None:
     assert (ended.code, said) == (0, [b"hello\n"])
 
 
+def test_where_the_first_does_nothing_the_next_is_taken() -> None:
+    """It needs a newer system, say, or was compiled for another processor."""
+    idle = WatcherProgram(Path("/bin/true").read_bytes(), "", ("watcher",))
+    ended, said = run([idle, python_watcher()], "echo", "hello")
+    assert (ended.code, said) == (0, [b"hello\n"])
+
+
 PROGRAMS = [
     pytest.param(python_watcher(), id="in Python"),
     pytest.param(compiled_watcher(), marks=is_built, id="compiled"),
@@ -108,3 +115,29 @@ def test_the_watcher_is_named_for_whoever_lists_processes(program: WatcherProgra
     with start_watcher(RUN_ID, [program]) as watcher:
         assert read_process(watcher.pid) is not None
         assert b"watcher_main" in Path(f"/proc/{watcher.pid}/cmdline").read_bytes()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_whoever_ends_all_that_is_called_ralph_does_not_end_what_cleans_up(program: WatcherProgram) -> None:
+    ended, said = run(
+        [program],
+        "sh",
+        "-c",
+        "keeper=$PPID; cat /proc/$keeper/comm; read -r _ _ _ watcher _ < /proc/$keeper/stat; cat /proc/$watcher/comm",
+    )
+    assert ended.code == 0
+    names = b"".join(said).split()
+    assert len(names) == 2
+    assert not any(b"ralph" in name for name in names)
+
+
+def test_a_program_is_not_looked_for_in_the_folder_where_it_is_to_run(tmp_path: Path) -> None:
+    programs, folder = tmp_path / "programs", tmp_path / "folder"
+    for place, mode in ((programs, 0o644), (folder, 0o755)):
+        place.mkdir()
+        (place / "tool").write_text("#!/bin/sh\n")
+        (place / "tool").chmod(mode)
+    with start_watcher(RUN_ID) as watcher:
+        runner = PosixProcessRunner(run_id=RUN_ID, base_environment={"PATH": str(programs)}, watcher=watcher)
+        ended = asyncio.run(runner.run(Command(argv=("tool",), cwd=folder)))
+    assert ended.error.startswith("cannot run tool: permission denied")

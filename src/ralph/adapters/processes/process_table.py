@@ -59,7 +59,8 @@ def read_process(pid: int) -> Process | None:
         group=int(fields[2]),
         session=int(fields[3]),
         started=float(fields[19]),
-        is_zombie=fields[0] in (b"Z", b"X"),
+        # With other threads it is none: they go on without their first one.
+        is_zombie=fields[0] in (b"Z", b"X") and int(fields[17]) <= 1,
     )
 
 

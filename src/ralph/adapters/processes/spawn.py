@@ -161,11 +161,11 @@ def _find_program(name: str, environment: Mapping[str, str], find: Find | None) 
         return name
     path = environment.get("PATH", os.defpath)
     found = find_program(name, path) if find is None else find(name)
-    if found is None and find is not None:
+    if found is None and find is None:
+        found = find_program(name, path, mode=os.F_OK)  # exec will say what is wrong with it
+    if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    if found is None and find_program(name, path, mode=os.F_OK) is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    return found or name
+    return found
 
 
 def _open_stdin(command: Command, theirs: contextlib.ExitStack) -> int:

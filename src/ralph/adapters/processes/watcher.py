@@ -35,10 +35,11 @@ class Watcher:
     def __init__(self, run_id: str, programs: Sequence[WatcherProgram]) -> None:
         """Returns before the watcher is ready: the socket keeps what it is asked and watches for.
 
-        ``programs``: the first that can be started is.
+        ``programs``: the first is taken that can be started and does what it is asked.
         """
         self._run_ids = [run_id]
         self._programs = programs
+        self._has_worked = False
         self._process, self._channel = _start(self._run_ids, programs)
         self._spare: list[Keeper] = []
         self._is_open = True
@@ -60,6 +61,7 @@ class Watcher:
                 keeper.abandon()
                 raise
             else:
+                self._has_worked = True
                 self._ask_ahead()
                 return keeper
         message = "the process that is to watch over it is killed again and again"
@@ -88,8 +90,10 @@ class Watcher:
                 self._spare.append(keeper)
 
     def _replace(self) -> None:
-        """It was killed or stopped: the next one gets the whole list."""
+        """It was killed or stopped: the next one gets the whole list. Or it never did anything: another program may."""
         self._leave()
+        if not self._has_worked:
+            self._programs = self._programs[1:] or self._programs
         self._process, self._channel = _start(self._run_ids, self._programs)
 
     @contextlib.contextmanager

@@ -181,7 +181,7 @@ static int by_pid(const void *one, const void *other)
     return (first > second) - (first < second);
 }
 
-/* Without zombies, in the order of pids. */
+/* Without the dead, in the order of pids. A zombie with other threads is none: they go on without their first one. */
 static void read_table(struct processes *table, const struct marks *marks)
 {
     DIR *folder = opendir("/proc");
@@ -192,15 +192,16 @@ static void read_table(struct processes *table, const struct marks *marks)
         struct process process = {0};
         size_t length;
         char state, *rest, *stat;
+        int threads;
         if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
             continue;
         if ((stat = read_file(entry->d_name, "stat", &length)) == NULL || (rest = strrchr(stat, ')')) == NULL)
             continue;
         process.pid = atoi(entry->d_name);
         int found = sscanf(
-            rest + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-            &process.parent, &process.started);
-        if (found != 3 || state == 'Z' || state == 'X')
+            rest + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu", &state,
+            &process.parent, &threads, &process.started);
+        if (found != 4 || ((state == 'Z' || state == 'X') && threads <= 1))
             continue;
         process.is_marked = carries(entry->d_name, marks);
         add(table, process);
@@ -399,9 +400,12 @@ static void become_program(int gate, pid_t keeper)
         signal(ignored_here[each], SIG_DFL);
     ssize_t got = receive(gate, message, sizeof(message), descriptors, STANDARD + 1, &count);
     size_t length = got > 0 ? (size_t)got : 0;
-    if (count < STANDARD)
+    if (count == 0)
         return;
-    if (count > STANDARD)
+    if (count < STANDARD) { /* more could not be opened */
+        request = NULL;
+        errno = EMFILE;
+    } else if (count > STANDARD)
         request = read_request(descriptors[STANDARD], &length);
     if (request != NULL)
         do_request(request, length, descriptors, gate, keeper);
@@ -535,6 +539,18 @@ static void discard_mark(struct marks *marks, const char *run_id, size_t length)
     free(mark);
 }
 
+/* A program may have stopped its own: it would not see that ralph is gone. */
+static void continue_keepers(void)
+{
+    static const struct marks none;
+    struct processes table = {0};
+
+    read_table(&table, &none);
+    for (size_t row = 0; row < table.count; row++)
+        if (table.each[row].parent == getpid())
+            kill(table.each[row].pid, SIGCONT);
+}
+
 /* The first argument is the descriptor of this program; then come the ids of runs. Standard input is the socket to ralph. */
 int main(int argc, char **argv)
 {
@@ -552,7 +568,7 @@ int main(int argc, char **argv)
     for (size_t each = 0; each < NUMBER_OF(ignored_here); each++)
         signal(ignored_here[each], SIG_IGN);
     signal(SIGCHLD, SIG_IGN); /* a keeper that has ended leaves nothing behind */
-    prctl(PR_SET_NAME, "ralph-watcher", 0, 0, 0);
+    prctl(PR_SET_NAME, "watcher", 0, 0, 0); /* whoever ends all that is called ralph must not end what cleans up after it */
     close(atoi(argv[1]));
     for (int each = 2; each < argc; each++)
         add_mark(&marks, argv[each], strlen(argv[each]));
@@ -563,8 +579,10 @@ int main(int argc, char **argv)
         else if (length > 0 && message[0] == '-')
             discard_mark(&marks, message + 1, (size_t)length - 1);
         else if (!has_control) {
-            if (length <= 0)
+            if (length <= 0) {
+                continue_keepers();
                 end_all(&marks);
+            }
             _exit(0);
         } else if (fork() == 0) {
             dup2(1, 0); /* the watcher's own socket must end with the watcher */

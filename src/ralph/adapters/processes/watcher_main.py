@@ -126,8 +126,17 @@ def main(run_ids: set[str]) -> NoReturn:
                 os._exit(1)
         os.close(descriptors[0])
     if not message:
+        _continue_keepers()
         _end_all(lambda known: _members(run_ids, known))
     os._exit(0)  # there is nothing to take down
+
+
+def _continue_keepers() -> None:
+    """A program may have stopped its own: it would not see that ralph is gone."""
+    if sys.platform == "linux":
+        table = _read_proc(set())
+        ours = [(pid, started) for pid, (parent, started, _) in table.items() if parent == os.getpid()]
+        _send(ours, signal.SIGCONT)
 
 
 def receive(channel, size: int, most: int) -> tuple[bytes, list[int]]:  # type: ignore[no-untyped-def]
@@ -227,6 +236,8 @@ def _become_program(gate, keeper: int, usual_signals: Iterable[int]) -> None:  #
         return
     try:
         standard, file = descriptors[:STANDARD], descriptors[STANDARD:]
+        if len(standard) < STANDARD:  # more could not be opened
+            raise OSError(errno.EMFILE, "")
         for descriptor in file:
             message = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
         count, program, folder, *words = message.split(b"\0")[:-1]
@@ -311,7 +322,10 @@ def _with_descendants(
 
 
 def _read_proc(marks: set[bytes]) -> dict[int, tuple[int, str, bool]]:
-    """pid → parent, start time, and whether it carries the mark of a run; without zombies."""
+    """pid → parent, start time, and whether it carries the mark of a run; without the dead.
+
+    A zombie with other threads is none: they go on without their first one.
+    """
     table: dict[int, tuple[int, str, bool]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib would triple the start-up
         if not name.isdigit():
@@ -320,7 +334,7 @@ def _read_proc(marks: set[bytes]) -> dict[int, tuple[int, str, bool]]:
             with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
                 stat = file.read()
             fields = stat[stat.rfind(b")") + 2 :].split()
-            if fields[0] in (b"Z", b"X"):
+            if fields[0] in (b"Z", b"X") and int(fields[17]) <= 1:
                 continue
             environment = b""
             with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:  # noqa: PTH123
