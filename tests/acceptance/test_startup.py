@@ -16,7 +16,18 @@ from .test_plan_run import APPROVED, COMMIT, NEEDED, RUN, PlanRun
 EXEC = "the agent has started"
 
 LATE = (
-    *("bz2", "email", "http.client", "lzma", "multiprocessing", "random", "secrets", "shutil", "tempfile"),
+    *(
+        "_ssl",
+        "bz2",
+        "email",
+        "http.client",
+        "lzma",
+        "multiprocessing",
+        "random",
+        "secrets",
+        "shutil",
+        "tempfile",
+    ),
     *("tomllib", "urllib.request", "yaml", "zipfile"),
 )
 LATE_ROOMS = (
