@@ -164,6 +164,18 @@ def test_a_run_starts_its_agent_without_what_other_kinds_of_runs_need(
     assert {name for name in loaded if name.startswith(LATE_ROOMS)} == set()
 
 
+def test_a_run_that_has_nothing_to_prove_does_without_openssl(project: Project) -> None:
+    """It is several megabytes, for hashes that Python has of its own and for connections that nobody makes."""
+    log = project.programs / "loaded"
+    project.program("worker", "echo changed > a_file\necho working\n")
+    project.settings(agent={"command": "worker"})
+    project.git("init", "-q")
+    run_logged(project, log, ["run", "-p", "Do it.", "-m", "1"])
+    loaded = named_in(log.read_text())
+    assert "ralph.adapters.workspace.object_ids" in loaded
+    assert loaded.isdisjoint(("_ssl", "_hashlib"))
+
+
 def test_the_front_page_comes_without_what_reads_command_lines(project: Project) -> None:
     ran = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "ralph", "--help"],

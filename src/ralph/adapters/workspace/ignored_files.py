@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from stat import S_ISDIR
 
@@ -147,6 +146,8 @@ def _signature(file: Path, top: Path) -> str:
             about = os.fstat(opened.fileno())
             if about.st_size > MOST_BYTES:
                 return f"large {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
+            from hashlib import sha256  # loads OpenSSL, which a run that has nothing to prove never needs
+
             return sha256(opened.read()).hexdigest()
     except OSError:
         return ""
