@@ -57,7 +57,7 @@ LATE_PARTS = (
     ),
 )
 FACES = {
-    *("ralph.domain.tasks", "ralph.domain.tasks.completion", "ralph.domain.tasks.task"),
+    *("ralph.domain.tasks", "ralph.domain.tasks.completion"),
     *("ralph.domain.views.closing", "ralph.operations.trust"),
 }
 """What tells how a run has ended, with all that it imports, besides the command line itself. Nothing in it decides."""
