@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
-from ralph.adapters.workspace.ignored_files import is_compiled
 from ralph.adapters.workspace.object_ids import id_of_file
 from ralph.adapters.workspace.tree_status import TreeStatus, digests_of, look
 from ralph.domain.loop.session_change import MOST_NAMED, ChangedFile, SessionChange
+from ralph.domain.proof.file_names import is_compiled
 from ralph.values import dataclass
 
 SHORT = 12
