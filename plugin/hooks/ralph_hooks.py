@@ -2473,7 +2473,8 @@ def ralph_domain_text_reader():
 
     import math
     from collections.abc import Mapping
-    from typing import NamedTuple
+
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     KeyPath = tuple[str | int, ...]
     """``("tasks", 1, "completion", "outcome")``: where in the document."""
@@ -2482,7 +2483,8 @@ def ralph_domain_text_reader():
     LONGEST_PLACE = 200
     LONGEST_MESSAGE = 500
 
-    class Problem(NamedTuple):
+    @dataclass(frozen=True, slots=True)
+    class Problem:
         """What is wrong (``message``) and what to do about it (``hint``).
 
     ``path`` is empty for the whole document; ``where`` is the file, the flag or the line, if known.
@@ -2667,7 +2669,8 @@ def ralph_domain_text_strict_json():
     import functools
     import json
     import math
-    from typing import NamedTuple
+
+    _m = _module("ralph.values"); dataclass = _m["dataclass"]
 
     TYPE_CHECKING = False
 
@@ -2686,7 +2689,8 @@ def ralph_domain_text_strict_json():
             self.line = line
             self.column = column
 
-    class Repeated(NamedTuple):
+    @dataclass(frozen=True, slots=True)
+    class Repeated:
         """A key that appears twice in one object."""
 
         path: KeyPath
@@ -2762,7 +2766,8 @@ def ralph_domain_text_strict_json():
 
     # --- token by token: where everything is, and what is wrong ---
 
-    class _Places(NamedTuple):
+    @dataclass(frozen=True, slots=True)
+    class _Places:
         lines: dict[KeyPath, int]
         repeated: list[Repeated]
 

@@ -16,7 +16,18 @@ from .test_plan_run import APPROVED, COMMIT, NEEDED, RUN, PlanRun
 EXEC = "the agent has started"
 
 LATE = (
-    *("bz2", "email", "http.client", "lzma", "multiprocessing", "random", "secrets", "shutil", "tempfile"),
+    *(
+        "_ssl",
+        "bz2",
+        "email",
+        "http.client",
+        "lzma",
+        "multiprocessing",
+        "random",
+        "secrets",
+        "shutil",
+        "tempfile",
+    ),
     *("tomllib", "urllib.request", "yaml", "zipfile"),
 )
 LATE_ROOMS = (
@@ -46,7 +57,7 @@ LATE_PARTS = (
     ),
 )
 FACES = {
-    *("ralph.domain.tasks", "ralph.domain.tasks.completion", "ralph.domain.tasks.task"),
+    *("ralph.domain.tasks", "ralph.domain.tasks.completion"),
     *("ralph.domain.views.closing", "ralph.operations.trust"),
 }
 """What tells how a run has ended, with all that it imports, besides the command line itself. Nothing in it decides."""
@@ -151,6 +162,18 @@ def test_a_run_starts_its_agent_without_what_other_kinds_of_runs_need(
     assert "ralph.domain.views.closing" in named_in(after)
     assert loaded.intersection((*LATE, *LATE_PARTS)) == set()
     assert {name for name in loaded if name.startswith(LATE_ROOMS)} == set()
+
+
+def test_a_run_that_has_nothing_to_prove_does_without_openssl(project: Project) -> None:
+    """It is several megabytes, for hashes that Python has of its own and for connections that nobody makes."""
+    log = project.programs / "loaded"
+    project.program("worker", "echo changed > a_file\necho working\n")
+    project.settings(agent={"command": "worker"})
+    project.git("init", "-q")
+    run_logged(project, log, ["run", "-p", "Do it.", "-m", "1"])
+    loaded = named_in(log.read_text())
+    assert "ralph.adapters.workspace.object_ids" in loaded
+    assert loaded.isdisjoint(("_ssl", "_hashlib"))
 
 
 def test_the_front_page_comes_without_what_reads_command_lines(project: Project) -> None:

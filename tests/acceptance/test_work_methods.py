@@ -277,6 +277,29 @@ async def never_async(verifying):
     import asyncio
     (verifying.tools.root / "asked").touch()
     await asyncio.Event().wait()
+
+async def over_tls(verifying):
+    import asyncio
+    from ssl import CERT_NONE, PROTOCOL_TLS_CLIENT, PROTOCOL_TLS_SERVER, SSLContext, TLSVersion
+
+    def nameless(side):
+        context = SSLContext(side)
+        context.check_hostname, context.verify_mode = False, CERT_NONE
+        context.maximum_version = TLSVersion.TLSv1_2
+        context.set_ciphers("AECDH:@SECLEVEL=0")  # needs no certificate
+        return context
+
+    async def answer(reader, writer):
+        writer.write(await reader.readline())
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", ssl=nameless(PROTOCOL_TLS_SERVER)) as server:
+        port = server.sockets[0].getsockname()[1]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=nameless(PROTOCOL_TLS_CLIENT))
+        writer.write(b"heard\\n")
+        heard = await reader.readline()
+        writer.close()
+    return heard == b"heard\\n", f"heard {heard}"
 """
 
 
@@ -289,6 +312,15 @@ def test_a_method_of_ones_own_verifies(tasks: TaskProject) -> None:
     tasks.work(check=0)
 
     assert "Verification failed: T-1.txt has no title" in tasks.prompt("coder", 2)
+
+
+def test_a_method_of_ones_own_may_speak_tls(tasks: TaskProject) -> None:
+    """Other commands import asyncio without it."""
+    (tasks.programs / "my_methods.py").write_text(METHOD)
+    tasks.project.environment["PYTHONPATH"] = str(tasks.programs)
+    coder(tasks, "my_methods:over_tls")
+
+    tasks.work(check=0)
 
 
 @pytest.mark.parametrize(

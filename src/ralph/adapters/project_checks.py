@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from ralph.adapters.files import read_plain
 from ralph.adapters.search_path import find_program
 from ralph.domain.proposals.proposal import Files, Proposal
 from ralph.domain.proposals.registry import guardrails, setup
+from ralph.values import dataclass, replace
 
 _LARGEST = 1_000_000
 _MOST_NAMES = 10_000
@@ -19,7 +19,8 @@ _ENVIRONMENTS = (".venv", "venv")
 """Where a project may keep programs of its own, which are not on PATH unless somebody activated them."""
 
 
-class Checks(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Checks:
     """``absent``: their programs are not on PATH."""
 
     usable: tuple[Proposal, ...] = ()
@@ -38,7 +39,7 @@ def find_checks(workspace: Path, environ: Mapping[str, str] = os.environ) -> Che
 
     found = guardrails(_files_of(workspace), lambda program: place_of(program) is not None)
     places = [(each, place_of(each.program)) for each in found]
-    usable = tuple(each._replace(command=place + each.command) for each, place in places if place is not None)
+    usable = tuple(replace(each, command=place + each.command) for each, place in places if place is not None)
     return Checks(usable, tuple(each for each, place in places if place is None))
 
 

@@ -30,7 +30,7 @@ _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
 
 
-# Named tuples, because every start of ralph creates these classes: one costs a tenth of a frozen dataclass.
+# Named tuples, because every start of ralph makes hundreds of them.
 class Reading(NamedTuple):
     """Where in the settings a value is, and the lists that collect what is wrong with it."""
 

@@ -13,6 +13,7 @@ from ralph.adapters.agents.registry import facts_of
 from ralph.agent_names import PLAIN
 from ralph.domain.agent.facts import AgentFacts, Examination
 from ralph.domain.loop.session_report import Ending
+from ralph.domain.text.versions import version_in
 from ralph.domain.views.health import (
     Area,
     Finding,
@@ -20,7 +21,6 @@ from ralph.domain.views.health import (
     advice_on_drift,
     is_newer_than_tested,
     judge_version,
-    version_in,
     worst,
 )
 from ralph.engine.ports import Command, ProcessRunner, Timeouts

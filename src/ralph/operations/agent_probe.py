@@ -23,7 +23,8 @@ from ralph.agent_names import ACP, PLAIN
 from ralph.domain.agent.events import AgentEvent, SessionStarted
 from ralph.domain.agent.options import NO_OPTIONS, Option, SessionOptions
 from ralph.domain.loop.events import AgentActed, LoopEvent
-from ralph.domain.views.health import Finding, advice_on_drift, version_in
+from ralph.domain.text.versions import version_in
+from ralph.domain.views.health import Finding, advice_on_drift
 from ralph.domain.views.probe import (
     MODEL,
     READ_ONLY,

@@ -22,7 +22,8 @@ from ralph.config.root import STATE_FOLDER, Root, git_top
 from ralph.config.schema import Settings
 from ralph.domain.sandbox.own_git import own_git
 from ralph.domain.sandbox.policy import Guarantees
-from ralph.domain.views.health import Area, Finding, Health, version_in
+from ralph.domain.text.versions import version_in
+from ralph.domain.views.health import Area, Finding, Health
 from ralph.errors import RalphError
 from ralph.operations.agent_examination import PROBE_SECONDS, Interviewer, examine_agent, find_program
 from ralph.operations.agreement import is_waived

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -70,7 +69,9 @@ def _look_for(place: Path) -> tuple[Path, Path, str, str]:
 
 
 def _project(state: Path, workspace: Path, name: str, problem: str = "", hint: str = "") -> Project:
-    key = hashlib.sha256(os.fsencode(state)).hexdigest()[:12]
+    from hashlib import sha256  # loads OpenSSL, which a run never needs for this
+
+    key = sha256(os.fsencode(state)).hexdigest()[:12]
     return Project(
         key=key,
         name=name,

@@ -7,11 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ralph.domain.trust.demand import AGREED_RECORDS, digest_of
 from ralph.domain.trust.demand import Demand as Demand
 from ralph.operations.agreement import inherited, is_waived, not_agreed
+from ralph.values import dataclass
 
 if TYPE_CHECKING:
     from ralph.config.loading import Loaded as Loaded
@@ -25,7 +26,8 @@ TRACKED_MEAN = (
 )
 
 
-class Standing(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Standing:
     """``asked``: all that the project asks for; ``new``: what nobody has agreed to.
 
     ``was_trusted``: some of the settings were agreed to before. A task that the user typed is no such agreement.

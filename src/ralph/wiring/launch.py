@@ -212,7 +212,8 @@ class Launch:
         if not self.parent_id:  # the whole has said it
             yield from self._unheld_limits()
             yield from self._undelivered()
-            yield from absent_programs(self.guardrails, self.root.workspace)
+            if self.guardrails:
+                yield from absent_programs(self.guardrails, self.root.workspace)
 
     def _undelivered(self) -> Iterator[str]:
         if self.settings.delivery == DeliveryKind.PR and not self.profile.delivers:

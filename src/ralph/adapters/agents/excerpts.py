@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ralph.patterns import pattern
+from ralph.values import dataclass
 
 MAX_SUMMARY_CHARS = 200
 MAX_OUTPUT_CHARS = 2_000
@@ -35,7 +34,8 @@ def count_lines(text: str) -> int:
     return newlines if not text or text[-1] == "\n" else newlines + 1
 
 
-class Measured(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Measured:
     """The beginning of an output; ``lines`` and ``chars`` count the whole."""
 
     head: str

@@ -9,7 +9,7 @@ from typing import Final
 
 from ralph.adapters.files import read_whole, real_path
 from ralph.domain.agent.facts import AgentFacts
-from ralph.domain.views.health import version_in
+from ralph.domain.text.versions import version_in
 
 _MOST_BYTES: Final = 256 * 1024
 _LEVELS: Final = 6  # from a program up to the top of its package

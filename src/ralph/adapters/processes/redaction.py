@@ -7,13 +7,13 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 from ralph.adapters.processes.sign_search import compile_search
 from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK, is_secret
 from ralph.domain.text.secret_signs import ANNOUNCING, SIGNS, Sign, sign_of
 from ralph.patterns import pattern
+from ralph.values import dataclass
 
 SHORTEST_SECRET = 8
 _SHORT = 200
@@ -53,7 +53,8 @@ def redact_argv(argv: Sequence[str]) -> str:
 CompileSearch = Callable[[Sequence[Sign]], Find | None]
 
 
-class _Searches(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Searches:
     """None: there is no quick one."""
 
     signs: Find | None  #: for signs of secrets

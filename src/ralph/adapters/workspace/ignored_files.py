@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from stat import S_ISDIR
 
 from ralph.adapters import beneath, trees
 from ralph.adapters.files import NotPlain, is_true, real_path
+from ralph.domain.proof.file_names import is_compiled
 from ralph.domain.proof.protection import is_read_from_below
 
 ASKED_FOR_BY = {
@@ -29,24 +29,12 @@ ASKED_FOR_BY = {
 }
 """Folders of installed programs, and the files of which one lies beside each: brought along by a link, whatever is in them."""
 SETTINGS_FOLDERS = (".cargo", ".mvn")
-COMPILED = frozenset(
-    (
-        "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".cache",
-        ".eslintcache", ".tsbuildinfo",
-    )
-)  # fmt: skip
-COMPILED_ENDINGS = (".pyc", ".pyo")
 MOST_FILES = 20_000
 MOST_BYTES = 20_000_000
 """A larger file is known by its size and times instead of its content."""
 
 Manifest = Mapping[str, str]
 """A signature of each ignored file, by its path."""
-
-
-def is_compiled(path: str) -> bool:
-    """What running the work leaves behind; nobody calls that a change."""
-    return path.endswith(COMPILED_ENDINGS) or not COMPILED.isdisjoint(path.split("/"))
 
 
 def is_program(folder: Path) -> bool:
@@ -147,6 +135,8 @@ def _signature(file: Path, top: Path) -> str:
             about = os.fstat(opened.fileno())
             if about.st_size > MOST_BYTES:
                 return f"large {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"
+            from hashlib import sha256  # loads OpenSSL, which a run that has nothing to prove never needs
+
             return sha256(opened.read()).hexdigest()
     except OSError:
         return ""

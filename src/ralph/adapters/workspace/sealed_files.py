@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import zlib
-from hashlib import new, sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph.adapters import beneath, trees
 from ralph.adapters.files import write_atomic
 from ralph.errors import GitFailed
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 MOST_BYTES = 500_000_000
 CHUNK = 1_000_000
@@ -26,7 +29,7 @@ def lost(file: Path, what: str = "") -> GitFailed:
 
 def write_sealed(file: Path, text: str) -> None:
     content = text.encode()
-    write_atomic(file, sha256(content).hexdigest().encode() + b"\n" + content)
+    write_atomic(file, _seal(content) + b"\n" + content)
 
 
 def read_sealed(file: Path) -> str | None:
@@ -49,7 +52,19 @@ def seal_notes(folder: Path) -> None:
 
 def _is_sealed(found: bytes) -> bool:
     seal, _, content = found.partition(b"\n")
-    return sha256(content).hexdigest().encode() == seal
+    return _seal(content) == seal
+
+
+def _seal(content: bytes) -> bytes:
+    hashed = _new_hash("sha256")
+    hashed.update(content)
+    return hashed.hexdigest().encode()
+
+
+def _new_hash(kind: str) -> _Hash:
+    from hashlib import new  # loads OpenSSL, which a run that has nothing to prove never needs
+
+    return new(kind, usedforsecurity=False)
 
 
 def seal_of_index(file: Path) -> bytes | None:
@@ -58,7 +73,7 @@ def seal_of_index(file: Path) -> bytes | None:
     if content is None:
         return None
     for kind in ("sha1", "sha256"):
-        hashed = new(kind, usedforsecurity=False)
+        hashed = _new_hash(kind)
         size = hashed.digest_size
         hashed.update(content[:-size])
         if hashed.digest() == content[-size:]:
@@ -83,7 +98,7 @@ def _names(folder: Path, top: Path) -> list[str]:
 
 def _is_whole(file: Path) -> bool:
     name = file.parent.name + file.name
-    hashed = new("sha1" if len(name) == 40 else "sha256", usedforsecurity=False)
+    hashed = _new_hash("sha1" if len(name) == 40 else "sha256")
     packed = zlib.decompressobj()
     try:
         with beneath.open_plain(file, file.parent.parent) as opened:

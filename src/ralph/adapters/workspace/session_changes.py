@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
-from ralph.adapters.workspace.ignored_files import is_compiled
 from ralph.adapters.workspace.object_ids import id_of_file
 from ralph.adapters.workspace.tree_status import TreeStatus, digests_of, look
 from ralph.domain.loop.session_change import MOST_NAMED, ChangedFile, SessionChange
+from ralph.domain.proof.file_names import is_compiled
+from ralph.values import dataclass
 
 SHORT = 12
 """Of an object's name, enough to tell one content of a file from another."""
@@ -22,7 +22,8 @@ _RAW = 5
 """``:100644 100644 <old> <new> M``, then the path."""
 
 
-class Blobs(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Blobs:
     old: str
     new: str
 

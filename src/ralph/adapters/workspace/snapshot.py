@@ -12,11 +12,11 @@ from pathlib import Path
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
 from ralph.adapters.git_folders import git_folders
-from ralph.adapters.workspace.ignored_files import is_compiled
 from ralph.adapters.workspace.sealed_files import remove
 from ralph.adapters.workspace.session_changes import change_between
 from ralph.adapters.workspace.tree_status import TreeStatus, read_status
 from ralph.domain.loop.tree_change import TreeChange
+from ralph.domain.proof.file_names import is_compiled
 from ralph.engine.ports import ProcessRunner, Snapshot
 from ralph.patterns import pattern
 from ralph.values import dataclass, replace

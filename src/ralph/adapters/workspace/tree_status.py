@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
 
 from ralph.adapters import beneath
 from ralph.adapters.git import Git
+from ralph.domain.trust.digest import blake2b
 from ralph.values import dataclass
 
 HEAD = b"# branch.oid "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ralph.domain.proof.scripts import is_code
+from ralph.domain.proof.file_names import is_code
 from ralph.patterns import pattern
 
 _INTERPRETERS = pattern(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from ralph.domain.proof.file_names import is_code
 from ralph.domain.proof.protection import is_test
-from ralph.domain.proof.scripts import is_code, module_files, named_for_loading
+from ralph.domain.proof.scripts import module_files, named_for_loading
 from ralph.patterns import pattern
 
 Found = Iterable[tuple[str, str]]

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from ralph.domain.proof.absent import Absent, find_absent
 from ralph.domain.proof.build_files import TOOLS, Scope, changed_sections
+from ralph.domain.proof.file_names import is_code
 from ralph.domain.proof.makefiles import is_makefile, targets_in
-from ralph.domain.proof.scripts import Read, is_code, reach, scripts_in
+from ralph.domain.proof.scripts import Read, reach, scripts_in
 from ralph.domain.proof.tests_ran import runs_tests
 from ralph.patterns import pattern
 from ralph.values import dataclass, replace

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from ralph.domain.proof.file_names import is_code
 from ralph.domain.proof.makefiles import included, recipes_of, targets_in
 from ralph.domain.proof.tests_ran import names_runner
 from ralph.patterns import pattern
@@ -187,15 +188,6 @@ def _files_run(command: str, folder: str, beside: str, read: Read) -> Iterator[s
 _READS = pattern(
     r"(?:\bcat\s+|<\s*|\bxargs\s+-a\s*|--files-from[=\s]|\b(?:diff|cmp)\s(?:.*\s)?)([A-Za-z_.][\w./-]*)"
 )
-_CODE = pattern(
-    r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|php|c|cc|cpp|h|hpp|cs|swift|scala|sh|vue|svelte|pl|pm)$"
-)
-
-
-def is_code(path: str) -> bool:
-    return _CODE.search(path) is not None
-
-
 _PATH = pattern(r"""\bPATH\s*[:?]?=\s*["']?([^\s;&"']+)""")
 _HERE = pattern(r"^(?:\$\(?PWD\)?|\$\{PWD\}|\$\(pwd\)|\$\(CURDIR\)|\.)/")
 _LOADING = pattern(

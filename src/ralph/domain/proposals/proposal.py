@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+
+from ralph.values import dataclass
 
 ReadText = Callable[[str], str | None]
 
 
-class Files(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Files:
     """``read``: the text of a file of the project; None if there is none. ``names``: what lies in one of its folders."""
 
     read: ReadText
@@ -22,7 +24,8 @@ class Kind(StrEnum):
     TYPES = "types"
 
 
-class Proposal(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Proposal:
     """``source``: the file that suggests it. ``program``: what must be installed for it."""
 
     command: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from ralph.values import dataclass
 
 ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 TRACES_ENDPOINT: Final = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
@@ -17,8 +19,8 @@ HEADERS: Final = (
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
 
-# A named tuple, because every start of ralph creates this class.
-class Destination(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Destination:
     """``traces`` and ``metrics`` are whole addresses; empty: not sent. ``problem``: why nothing is sent, though it was asked for.
 
     ``takes_headers``: those of the environment, which hold the user's keys.

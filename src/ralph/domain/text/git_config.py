@@ -7,7 +7,8 @@ we do, or one git otherwise than another, makes all of it unclear: nobody may ta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from ralph.values import dataclass
 
 _MARK = b"\xef\xbb\xbf"  # of an editor, at the beginning
 _VISIBLE = bytes(byte for byte in range(0x20, 0x100) if byte != 0x7F)
@@ -15,7 +16,8 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
 _SPACE = " \t\n\r"  # neither \v nor \f is one for git
 
 
-class GitConfig(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GitConfig:
     """Each ``section.name`` or ``section.subsection.name``, section and name in lower case, with its value ("" if none)."""
 
     entries: tuple[tuple[str, str], ...] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+
+from ralph.values import dataclass
 
 KeyPath = tuple[str | int, ...]
 """``("tasks", 1, "completion", "outcome")``: where in the document."""
@@ -14,7 +15,8 @@ LONGEST_PLACE = 200
 LONGEST_MESSAGE = 500
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """What is wrong (``message``) and what to do about it (``hint``).
 
     ``path`` is empty for the whole document; ``where`` is the file, the flag or the line, if known.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import math
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from ralph.domain.text.reader import KeyPath
+from ralph.values import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class BadJson(ValueError):
         self.column = column
 
 
-class Repeated(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Repeated:
     """A key that appears twice in one object."""
 
     path: KeyPath
@@ -114,7 +116,8 @@ def _is_too_deep(value: object) -> bool:
 # --- token by token: where everything is, and what is wrong ---
 
 
-class _Places(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Places:
     lines: dict[KeyPath, int]
     repeated: list[Repeated]
 

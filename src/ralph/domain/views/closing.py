@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import RunEnded, RunStarted
 from ralph.domain.loop.tree_change import TreeChange
-from ralph.domain.tasks.task import Task, TaskStatus, can_be_reopened
 from ralph.domain.text.figures import duration, plural, totals
 from ralph.values import dataclass
+
+if TYPE_CHECKING:
+    from ralph.domain.tasks.task import Task
 
 SHORT = 10
 """Characters of a commit's name."""
@@ -44,7 +47,7 @@ class Closing:
     def lines(self) -> list[str]:
         """What changed, then what to do next, a line each."""
         if self.task is not None:
-            return [*self._worktree(self.task), self.look, *self._continue(self.task)]
+            return [*self._of_task(self.task)]
         return [line for line in (self.changed, self.look, self.resume, self.undo) if line]
 
     @property
@@ -104,15 +107,17 @@ class Closing:
     def _git(self) -> str:
         return f"git -C {shlex.quote(self.place)}" if self.place else "git"
 
-    def _worktree(self, task: Task) -> Iterator[str]:
+    def _of_task(self, task: Task) -> Iterator[str]:
         """Nothing of it is in the user's checkout, and once merged it is gone."""
-        if task.status is not TaskStatus.DONE:
-            yield f"its work so far: see `git -C {shlex.quote(self.started.root)} status`"
+        from ralph.domain.tasks.task import TaskStatus, can_be_reopened  # few runs are parts of a task
 
-    def _continue(self, task: Task) -> Iterator[str]:
+        is_merged = task.status is TaskStatus.DONE
+        if not is_merged:
+            yield f"its work so far: see `git -C {shlex.quote(self.started.root)} status`"
+        yield self.look
         if can_be_reopened(task):
             yield f"To continue: `ralph task retry {task.id}{self._there}`, then `ralph work{self._there}`"
-        elif task.status is not TaskStatus.DONE:
+        elif not is_merged:
             yield f"To continue: `ralph work{self._there}`"
 
     def _how_to_see(self, tree: TreeChange) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from ralph.domain.agent.facts import AgentFacts, KnownGood
-from ralph.patterns import pattern
+from ralph.domain.text.versions import version_key
 from ralph.values import dataclass, field
 
 
@@ -50,24 +50,6 @@ def find_blockers(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 # --- versions ----------------------------------------------------------------------------------------------
-
-Version = tuple[int, ...]
-
-_VERSION = pattern(r"(?<![\w.])v?(\d{1,9}(?:\.\d{1,15}){1,3})\b")
-
-
-def version_in(text: str) -> str:
-    """The first thing in a program's output that looks like a version, if any."""
-    found = _VERSION.search(text)
-    return found[1] if found else ""
-
-
-def version_key(version: str) -> Version:
-    """For comparing: 1.10 is newer than 1.9, and 1.9.0 is 1.9."""
-    numbers = [int(number) for number in version.split(".")]
-    while numbers and numbers[-1] == 0:
-        numbers.pop()
-    return tuple(numbers)
 
 
 def judge_version(version: str, known: KnownGood) -> tuple[Health, str]:

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from ralph.domain.proof.file_names import is_code
 from ralph.domain.proof.protection import is_test
 from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
-from ralph.domain.proof.scripts import is_code
 from ralph.domain.proof.tree import Tree
 from ralph.engine.ports import Control, Journal, Judging, Publish, When
 from ralph.engine.proof.ports import Checkout, CommandsAt, ProofStore

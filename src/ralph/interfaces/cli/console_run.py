@@ -143,9 +143,6 @@ def _run_on_streams(
 
         return [part, JsonLines(sys.stdout, task=label.task)]
 
-    gc.freeze()  # what is loaded so far stays
-    gc.set_threshold(GARBAGE_THRESHOLD)
-    gc.enable()
     try:
         return asyncio.run(_run(launch, shift, shown, status, listeners_for))
     except RalphError as error:
@@ -170,6 +167,9 @@ async def _run(
     listeners_for: Callable[[RunLabel], Sequence[Listener]],
 ) -> RunResult:
     async with open_run(launch, listeners, complain=_complain, listeners_for=listeners_for) as run:
+        gc.freeze()  # all is loaded by now, and stays
+        gc.set_threshold(GARBAGE_THRESHOLD)
+        gc.enable()
         if shift is not None:
             shift.begin(run.run_id)
         with _signals(run):

@@ -51,9 +51,12 @@ def require_trust(launch: Launch) -> None:
 def tell_unmarked(project: Path) -> None:
     """The run has written what the next one would ask about: say so, and what to do."""
     from ralph.operations.agreement import VARIABLE, is_waived
+
+    if is_trust_given() or is_waived(os.environ):
+        return
     from ralph.operations.trust import strange_records
 
-    if not is_trust_given() and not is_waived(os.environ) and strange_records(project, os.environ):
+    if strange_records(project, os.environ):
         import click
 
         message = (

@@ -7,14 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.domain.agent.facts import KnownGood
+from ralph.domain.text.versions import version_in, version_key
 from ralph.domain.views.health import (
     Area,
     Finding,
     Health,
     find_blockers,
     judge_version,
-    version_in,
-    version_key,
     worst,
 )
 

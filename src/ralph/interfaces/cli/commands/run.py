@@ -153,9 +153,11 @@ def command(
 ) -> int:
     # Imported here: `ralph --help` must not pay for what only a run needs.
     from ralph.config.root import find_root
+    from ralph.interfaces.cli.plain_asyncio import import_asyncio
     from ralph.interfaces.cli.trust_question import untrusted
     from ralph.operations.runs.start import prepare_prompt_run, require_prompt_profile
 
+    import_asyncio()
     require_prompt_profile(profile)
     given = given_prompt(prompt_of_words(words, prompt, prompt_file), prompt_file)
     if given is None:
