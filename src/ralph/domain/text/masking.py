@@ -65,12 +65,13 @@ def _mask_list(items: list[object], name: str) -> list[object]:
 
 def mask_all(value: T, mask: Callable[[str], str]) -> T:
     """The same event or state with ``mask`` applied to every text in it."""
-    kind = type(value)
+    masked: Any = value
+    kind: Any = type(value)
     if kind in _TEXTLESS:  # most of what there is
         return value
-    masked: Any = value
     if kind is str:  # exactly: a word of ours is no secret, and stays what it is
-        masked = mask(masked)
+        shown: Any = mask(masked)
+        masked = masked if shown == masked else shown  # itself: what holds it then stays what it is
     elif names := _fields_of(kind):
         changed = {}
         for name in names:
