@@ -59,6 +59,29 @@ def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
         return database.execute(query).fetchall()
 
 
+def test_states_survive_the_death_of_the_machine_and_chatter_that_of_the_process(tmp_path: Path) -> None:
+    folder = tmp_path / ".ralph"
+    full, normal = 2, 1
+    with closing(open_state_database(folder)) as database:
+
+        def level() -> int:
+            return int(database.execute("PRAGMA synchronous").fetchone()[0])
+
+        with SqliteJournal(folder, database, "r1", owner=ME, now=1.0) as record:
+            record.begin(profile="basic", agent="claude", root=folder, options={})
+            levels = [level()]
+            for number in range(2):
+                record.append(AgentActed((Text("chatter"),)), at=2.0)
+                record.flush()
+                levels.append(level())
+                for iteration in range(2):
+                    record.commit(LoopState(iteration=2 * number + iteration))
+                    levels.append(level())
+        levels.append(level())
+
+    assert levels == [normal, normal, full, full, normal, full, full, normal]
+
+
 def test_a_run_is_on_record_from_start_to_end(tmp_path: Path) -> None:
     folder = tmp_path / ".ralph"
     state = LoopState(

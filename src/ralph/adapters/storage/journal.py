@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from ralph.adapters import beneath
 from ralph.adapters.files import close_folder, write_new
+from ralph.adapters.storage.connection import Connection
 from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
 from ralph.adapters.storage.places import recorded, run_folder
 from ralph.adapters.storage.run_links import forget_links, point_link
@@ -105,7 +106,7 @@ class SqliteJournal:
     def __init__(
         self,
         folder: Path,
-        database: sqlite3.Connection,
+        database: Connection,
         run_id: str,
         *,
         owner: Owner,
@@ -351,6 +352,8 @@ class SqliteJournal:
             events, statements = self._held
             del self._events[events:], self._statements[statements:]
         self._write()
+        with contextlib.suppress(sqlite3.Error):
+            self._database.make_durable(durable=False)  # as it was
 
     def __enter__(self) -> Self:
         return self
@@ -386,17 +389,11 @@ class SqliteJournal:
         database = self._database
         with store_errors(self._path):
             self._require_log()
-            if durably:
-                database.execute("PRAGMA synchronous = FULL")
-            try:
-                with transaction(database):
-                    database.executemany(ADD_EVENT, self._events)
-                    for sql, values in self._statements:
-                        database.execute(sql, values)
-            finally:
-                if durably:
-                    with contextlib.suppress(sqlite3.Error):
-                        database.execute("PRAGMA synchronous = NORMAL")
+            database.make_durable(durable=durably)
+            with transaction(database):
+                database.executemany(ADD_EVENT, self._events)
+                for sql, values in self._statements:
+                    database.execute(sql, values)
             self._log_bytes = self._size_of_log()
         self._events.clear()
         self._statements.clear()
