@@ -244,12 +244,12 @@ def test_a_database_cut_in_half_is_reported(tmp_path: Path) -> None:
 
 def test_links_show_the_newest_files_and_never_replace_the_users(tmp_path: Path) -> None:
     (tmp_path / "prompt_001.txt").write_text("mine")
-    point_link(tmp_path / "prompt_001.txt", tmp_path / "other.txt")
+    point_link(tmp_path / "prompt_001.txt", "other.txt")
     assert (tmp_path / "prompt_001.txt").read_text() == "mine"
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").write_text("b")
     for name in ("a", "b"):
-        point_link(tmp_path / "link", tmp_path / name)
+        point_link(tmp_path / "link", name)
     assert (tmp_path / "link").read_text() == "b"
 
 
