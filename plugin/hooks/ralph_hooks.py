@@ -187,15 +187,19 @@ The only module that does either. It imports little of the standard library, and
 
     Not ``follow``: a link is refused, too. ``folder``: the descriptor of the folder that it must lie in.
     """
+        return os.fdopen(_open_plain(path, follow=follow, folder=folder)[0], "rb")
+
+    def _open_plain(path: Path | str, *, follow: bool, folder: int | None) -> tuple[int, int]:
+        """The descriptor, and how many bytes are in the file."""
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
         descriptor = os.open(path, flags, dir_fd=folder)
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             os.close(descriptor)
-            if stat.S_ISDIR(mode):
+            if stat.S_ISDIR(found.st_mode):
                 raise IsADirectoryError(0, "it is a folder")
             raise NotPlain
-        return os.fdopen(descriptor, "rb")
+        return descriptor, found.st_size
 
     def read_plain(path: Path | str, most: int, *, follow: bool = True, folder: int | None = None) -> bytes:
         """The first ``most`` bytes. Raises OSError as ``open_plain`` does."""
@@ -207,16 +211,27 @@ The only module that does either. It imports little of the standard library, and
     ) -> bytes | None:
         """All of a plain file; None if it is missing, not plain, not readable, or larger than ``most`` bytes."""
         try:
-            with open_plain(path, follow=follow, folder=folder) as file:
-                size = os.fstat(file.fileno()).st_size
+            descriptor, size = _open_plain(path, follow=follow, folder=folder)
+            try:
                 if size > most:
                     return None
-                data = file.read(size + 1)  # room for ``most`` bytes would take longer than most files to read
+                data = _read(
+                    descriptor, size + 1
+                )  # room for ``most`` bytes would take longer than most files to read
                 if len(data) > size:  # it has grown
-                    data += file.read(most + 1 - len(data))
+                    data += _read(descriptor, most + 1 - len(data))
+            finally:
+                os.close(descriptor)
         except (OSError, ValueError):  # a name with a NUL is a ValueError
             return None
         return data if len(data) <= most else None
+
+    def _read(descriptor: int, most: int) -> bytes:
+        """However many calls the system needs for it. Raises OSError."""
+        data = os.read(descriptor, most)
+        while len(data) < most and (block := os.read(descriptor, most - len(data))):
+            data += block
+        return data
 
     def open_own(path: Path | str, mode: int = PRIVATE_FILE) -> int:
         """The descriptor of a plain file to lock or to write in place, made if it is missing. Raises OSError.

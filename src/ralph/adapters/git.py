@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 
-from ralph.adapters.git_folders import git_folders
+from ralph.adapters.git_folders import MARKER, git_folders
 from ralph.adapters.own_output import not_own
 from ralph.domain.loop.session_report import Ending
 from ralph.domain.sandbox.own_git import ENVIRONMENT, OWN, own_git
@@ -40,11 +44,22 @@ def behind_gate(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _git_dir_of(root: Path) -> str:
+    marker = f"{root}/{MARKER}"
+    with suppress(OSError):
+        folder = os.lstat(marker)
+        if stat.S_ISDIR(folder.st_mode) and os.path.lexists(f"{marker}/HEAD"):
+            return _real_path(marker, folder.st_dev, folder.st_ino)
     try:
         found = git_folders(root)
     except ConfigError:  # git will say so
         found = None
     return "" if found is None else str(found.own)
+
+
+@lru_cache(maxsize=64)
+def _real_path(folder: str, device: int, number: int) -> str:
+    """Of this very folder: another in its place, as an agent may put there, has another number."""
+    return os.path.realpath(folder)
 
 
 def not_above(root: Path) -> dict[str, str]:

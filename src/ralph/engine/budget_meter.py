@@ -11,6 +11,8 @@ from ralph.domain.loop.session_report import Spend
 from ralph.domain.loop.state import LoopState
 from ralph.values import replace
 
+NO_LIMITS = Budget()
+
 
 def _no_time() -> float:
     return 0.0
@@ -35,6 +37,10 @@ class Meter:
         self._warn = warn
         self.seconds = seconds
         self._has_warned = False
+
+    @property
+    def can_end_sessions(self) -> bool:
+        return self._budget != NO_LIMITS
 
     def __call__(self, event: LoopEvent, at: float) -> None:
         if not isinstance(event, AgentEnded):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ralph.domain.loop.evidence import CheckResult, Verdict
 from ralph.domain.loop.feedback import Feedback, Placement, guardrail_failure
-from ralph.domain.proof.required_command import RequiredCommand
+from ralph.domain.proof.required_command import CommandVerdict, RequiredCommand
 from ralph.engine.ports import Commands, Journal, Judging, When
 from ralph.values import dataclass
 
@@ -54,18 +54,10 @@ class GuardrailCheck:
         ran = await self._commands.run(
             guardrail.required, log=log, control=judging.control, publish=judging.publish
         )
-        told = guardrail_failure(
-            command=guardrail.command,
-            exit_code=ran.exit_code or 0,
-            hint=guardrail.hint,
-            log_file=self._shown(log.name),
-            is_cut=ran.is_cut,
-            output=ran.excerpt + (f"\n[ralph] {ran.remark}" if ran.remark else ""),
-        )
         return CheckResult(
             name=self.name,
             verdict=Verdict.PASSED if ran.passed else Verdict.FAILED,
-            feedback=None if ran.passed else Feedback(told, guardrail.placement),
+            feedback=None if ran.passed else Feedback(self._told(ran, log), guardrail.placement),
             command=guardrail.command,
             exit_code=ran.exit_code,
             seconds=ran.seconds,
@@ -73,6 +65,16 @@ class GuardrailCheck:
             output_sha256=ran.output_sha256,
             reason=ran.remark,
             last_lines=() if ran.passed else ran.last_lines,
+        )
+
+    def _told(self, ran: CommandVerdict, log: Path) -> str:
+        return guardrail_failure(
+            command=self.command,
+            exit_code=ran.exit_code or 0,
+            hint=self._guardrail.hint,
+            log_file=self._shown(log.name),
+            is_cut=ran.is_cut,
+            output=ran.excerpt + (f"\n[ralph] {ran.remark}" if ran.remark else ""),
         )
 
     def _shown(self, log_name: str) -> str:

@@ -25,6 +25,7 @@ from ralph.engine.ports import (
     UNLIMITED,
     AgentAdapter,
     AgentRequest,
+    Command,
     Conversation,
     Exit,
     OutputMode,
@@ -117,6 +118,7 @@ class AgentSession:
         listener = _Listener(
             self._adapter,
             request,
+            command,
             transcript,
             publish,
             self._show(command.argv),
@@ -235,14 +237,15 @@ class _Listener:
         self,
         adapter: AgentAdapter,
         request: AgentRequest,
+        command: Command,
         transcript: Transcript,
         publish: Publish,
         command_line: str,
         watch: Watch | None,
         on_unknown: Callable[[str], None],
     ) -> None:
-        self._parser = adapter.parser(request)
-        self._conversation = self._parser if isinstance(self._parser, Conversation) else None
+        self._parser = parser = adapter.parser(request)
+        self._conversation = parser if command.converses and isinstance(parser, Conversation) else None
         self._linger = adapter.linger
         self._publish = publish
         self._purpose = request.purpose

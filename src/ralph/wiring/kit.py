@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ralph.adapters.processes.redaction import redact_argv
 from ralph.config.root import Root, git_top
-from ralph.domain.agent.transcript import Transcript
 from ralph.domain.loop.decision import Outcome
 from ralph.domain.loop.events import QuotaSeen, RunEnded, RunStarted, Warned
 from ralph.domain.loop.state import LoopState
@@ -24,7 +23,7 @@ from ralph.engine.budget_meter import Meter
 from ralph.engine.deadline import TimeOver, no_deadline
 from ralph.engine.ports import Agent, AgentRequest, Check, Clock, Control, ProcessRunner, Timeouts
 from ralph.engine.recording import Listener, Recorder
-from ralph.engine.session import AgentSession, Attendant
+from ralph.engine.session import AgentSession, Attendant, Watch
 from ralph.errors import RalphError, ServiceAway
 from ralph.values import dataclass, field, replace
 from ralph.wiring.agents import ChosenAgents, can_probe, versions_of
@@ -348,8 +347,13 @@ class Kit:
         limit = self.launch.budget().seconds
         return inf if limit is None else limit - self.meter.seconds()
 
-    def _watch(self, transcript: Transcript) -> str | None:
-        return self.meter.watch(transcript) or (self.launch.watch(transcript) if self.launch.watch else None)
+    @property
+    def _watch(self) -> Watch | None:
+        """None: nothing ends a session before its time."""
+        own, whole = self.meter.watch if self.meter.can_end_sessions else None, self.launch.watch
+        if own is None or whole is None:
+            return own or whole
+        return lambda transcript: own(transcript) or whole(transcript)
 
 
 def _reset_time(text: str) -> float | None:

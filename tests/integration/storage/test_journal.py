@@ -59,6 +59,29 @@ def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
         return database.execute(query).fetchall()
 
 
+def test_states_survive_the_death_of_the_machine_and_chatter_that_of_the_process(tmp_path: Path) -> None:
+    folder = tmp_path / ".ralph"
+    full, normal = 2, 1
+    with closing(open_state_database(folder)) as database:
+
+        def level() -> int:
+            return int(database.execute("PRAGMA synchronous").fetchone()[0])
+
+        with SqliteJournal(folder, database, "r1", owner=ME, now=1.0) as record:
+            record.begin(profile="basic", agent="claude", root=folder, options={})
+            levels = [level()]
+            for number in range(2):
+                record.append(AgentActed((Text("chatter"),)), at=2.0)
+                record.flush()
+                levels.append(level())
+                for iteration in range(2):
+                    record.commit(LoopState(iteration=2 * number + iteration))
+                    levels.append(level())
+        levels.append(level())
+
+    assert levels == [normal, normal, full, full, normal, full, full, normal]
+
+
 def test_a_run_is_on_record_from_start_to_end(tmp_path: Path) -> None:
     folder = tmp_path / ".ralph"
     state = LoopState(
@@ -221,12 +244,12 @@ def test_a_database_cut_in_half_is_reported(tmp_path: Path) -> None:
 
 def test_links_show_the_newest_files_and_never_replace_the_users(tmp_path: Path) -> None:
     (tmp_path / "prompt_001.txt").write_text("mine")
-    point_link(tmp_path / "prompt_001.txt", tmp_path / "other.txt")
+    point_link(tmp_path / "prompt_001.txt", "other.txt")
     assert (tmp_path / "prompt_001.txt").read_text() == "mine"
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").write_text("b")
     for name in ("a", "b"):
-        point_link(tmp_path / "link", tmp_path / name)
+        point_link(tmp_path / "link", name)
     assert (tmp_path / "link").read_text() == "b"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ import pytest
 
 from ralph.adapters.processes.process_table import started_of, this_process
 from ralph.adapters.storage.board_reader import MOST_CARDS
+from ralph.adapters.storage.connection import Connection
 from ralph.adapters.storage.controls import Controls
 from ralph.adapters.storage.database import open_state_database
 from ralph.adapters.storage.journal import SqliteJournal
@@ -40,13 +40,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def database(folder: Path) -> Iterator[sqlite3.Connection]:
+def database(folder: Path) -> Iterator[Connection]:
     with closing(open_state_database(folder)) as opened:
         yield opened
 
 
 @pytest.fixture
-def store(database: sqlite3.Connection) -> TaskStore:
+def store(database: Connection) -> TaskStore:
     return TaskStore(database, me=this_process(), started_of=started_of)
 
 
@@ -99,7 +99,7 @@ def test_a_card_names_the_run_that_works_on_it(folder: Path, store: TaskStore) -
 
 
 def test_a_cards_detail_has_criteria_and_history(
-    folder: Path, database: sqlite3.Connection, store: TaskStore
+    folder: Path, database: Connection, store: TaskStore
 ) -> None:
     store.add([Task(id="T-1", title="totals", description="the sums", completion_spec=SPEC)], at=1.0)
     record = VerificationRecord(
@@ -130,7 +130,7 @@ def test_a_cards_detail_has_criteria_and_history(
 
 
 def test_a_damaged_row_takes_no_other_from_the_board(
-    folder: Path, database: sqlite3.Connection, store: TaskStore
+    folder: Path, database: Connection, store: TaskStore
 ) -> None:
     store.add([Task(id="T-1", title="good"), Task(id="T-2", title="bad")], at=1.0)
     database.execute("UPDATE tasks SET progress = '{ torn' WHERE id = 'T-2'")
@@ -226,7 +226,7 @@ def test_the_plan_is_read_where_the_settings_say(folder: Path, store: TaskStore)
 
 
 def test_who_works_on_a_cancelled_task_is_told_to_end_now(
-    folder: Path, database: sqlite3.Connection, store: TaskStore
+    folder: Path, database: Connection, store: TaskStore
 ) -> None:
     with SqliteJournal(folder, database, "r9", owner=this_process(), now=1.0) as journal:
         journal.begin(profile="verified", agent="claude", root=folder.parent, options={})
@@ -238,7 +238,7 @@ def test_who_works_on_a_cancelled_task_is_told_to_end_now(
 
 
 def test_a_task_of_a_later_ralph_takes_no_other_from_the_board(
-    folder: Path, database: sqlite3.Connection, store: TaskStore
+    folder: Path, database: Connection, store: TaskStore
 ) -> None:
     store.add([Task(id="T-1", title="a"), Task(id="T-2", title="b", dependencies=("T-1",))], at=1.0)
     database.execute("UPDATE tasks SET status = 'frozen' WHERE id = 'T-1'")

@@ -108,6 +108,9 @@ class ConversingAdapter(ScriptAdapter):
 
     is_over = False
 
+    def command(self, request: AgentRequest) -> Command:
+        return Command(("script",), request.cwd, converses=True)
+
     def outgoing(self) -> bytes:
         return b""
 

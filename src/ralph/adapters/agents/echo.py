@@ -34,7 +34,8 @@ def echo_filters(texts: Iterable[str]) -> tuple[EchoFilter, ...]:
     A text without a closing tag claims nothing. Longest first: a text may be a part of another, and taken out of
     the longer one's echo it would leave an unrecognisable rest.
     """
-    filters = {filter_.letters: filter_ for filter_ in map(EchoFilter, texts) if filter_.is_needed}
+    different = map(EchoFilter, dict.fromkeys(texts))  # a prompt without secrets is shown as it was sent
+    filters = {filter_.letters: filter_ for filter_ in different if filter_.is_needed}
     return tuple(sorted(filters.values(), key=lambda filter_: len(filter_.letters), reverse=True))
 
 

@@ -147,6 +147,11 @@ def is_adopted(process: Process) -> bool:
     return process.pid not in _household.others and process.session != os.getsid(0)
 
 
+def is_known(pid: int) -> bool:
+    """A child of ours that is no orphan, for certain. Asks nobody."""
+    return pid in _household.spawns or pid in _household.others
+
+
 def may_be_from_a_spawn(process: Process) -> bool:
     """Started while spawns were alive, and not ours only because we are the init of a container."""
     return process.started >= _household.since and os.getpid() != 1

@@ -116,7 +116,7 @@ def _left_behind(spawn: Spawn, exempt: Exempt) -> list[Process]:
 def _children_since(spawn: Spawn) -> dict[int, Process]:
     children = own_children()
     if children is not None:
-        return read_table(children)
+        return read_table(pid for pid in children if not adoption.is_known(pid))
     # Without the kernel's list of children the whole table must be read, unless pids tell what is younger: they only
     # go up, and do not wrap around within a moment.
     pids: list[int] | None = None

@@ -108,8 +108,7 @@ def own_children() -> list[int] | None:
     children: list[int] = []
     try:
         for thread in os.listdir("/proc/self/task"):  # noqa: PTH208
-            with open(f"/proc/self/task/{thread}/children", "rb", buffering=0) as file:  # noqa: PTH123
-                children += map(int, file.readall().split())
+            children += map(int, _read_whole(f"/proc/self/task/{thread}/children").split())
     except OSError:  # the kernel was built without it
         return None
     return children
@@ -124,17 +123,20 @@ def newest_pid() -> int:
 
 
 def _read(path: str) -> bytes:
-    """A whole /proc file; empty if the process has ended or is not ours. Plain calls: a scan makes hundreds."""
+    """A whole /proc file; empty if the process has ended or is not ours."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return _read_whole(path)
     except OSError:
         return b""
+
+
+def _read_whole(path: str) -> bytes:
+    """Plain calls: a scan makes hundreds."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     pieces: list[bytes] = []
     try:
         while piece := os.read(descriptor, 65536):
             pieces.append(piece)
-    except OSError:
-        return b""
     finally:
         os.close(descriptor)
     return b"".join(pieces)

@@ -82,9 +82,11 @@ class Redactor:
         self._block_pattern = re.compile(b"|".join(map(re.escape, self._blocks)))
         # Events and states say the same few words in every iteration.
         self._known = lru_cache(maxsize=_MOST_KNOWN)(self._redact)
+        # A prompt is shown, sent and put away.
+        self._last_long = lru_cache(maxsize=1)(self._redact)
 
     def redact(self, text: str) -> str:
-        return self._known(text) if len(text) <= _SHORT else self._redact(text)
+        return self._known(text) if len(text) <= _SHORT else self._last_long(text)
 
     def _redact(self, text: str) -> str:
         # Most text holds no secret, and searching for a literal is many times faster than the pattern.

@@ -400,6 +400,8 @@ class _Living:
         self._stop_watching()
         self._has_exited = True
         self._ended = self._loop.time()
+        for stream in tuple(self._streams):
+            self._readable(stream)  # usually it is over, which spares a turn of the loop
         if self._streams:
             self._later("linger", self._linger, self._linger_over)
         self._check_whether_over()

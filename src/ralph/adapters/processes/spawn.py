@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ralph.adapters.files import write_all
@@ -87,27 +87,35 @@ async def start(
         message = "cannot run an empty command"
         raise CannotStart(message)
     environment = {**environment, **command.environment}
-    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-        try:
-            program = _find_program(command.argv[0], environment, find)
-            writing, stdin = (
-                _socket(ours, theirs) if command.converses else (None, _open_stdin(command, theirs))
-            )
-            stdout, stdout_end = (_socket if command.private_output else _pipe)(ours, theirs)
-            stderr, stderr_end = (None, stdout_end) if command.merge_stderr else _pipe(ours, theirs)
-            spawn_id = adoption.next_spawn_id(run_id)
-            marks = {"PWD": os.fspath(command.cwd.absolute()), RUN_VARIABLE: run_id, SPAWN_VARIABLE: spawn_id}
-            birth = Birth(
-                program, command.argv, {**environment, **marks}, command.cwd, stdin, stdout_end, stderr_end
-            )
-            if watcher is not None and LINUX:
-                spawn, child = await _start_kept(birth, spawn_id, watcher)
-            else:
-                spawn, child = _start_directly(birth, spawn_id)
-        except (OSError, ValueError) as error:
+    ours: list[int] = []
+    theirs: list[int] = []
+    try:
+        program = _find_program(command.argv[0], environment, find)
+        writing, stdin = _socket(ours, theirs) if command.converses else (None, _open_stdin(command, theirs))
+        stdout, stdout_end = (_socket if command.private_output else _pipe)(ours, theirs)
+        stderr, stderr_end = (None, stdout_end) if command.merge_stderr else _pipe(ours, theirs)
+        spawn_id = adoption.next_spawn_id(run_id)
+        marks = {"PWD": os.fspath(command.cwd.absolute()), RUN_VARIABLE: run_id, SPAWN_VARIABLE: spawn_id}
+        birth = Birth(
+            program, command.argv, {**environment, **marks}, command.cwd, stdin, stdout_end, stderr_end
+        )
+        if watcher is not None and LINUX:
+            spawn, child = await _start_kept(birth, spawn_id, watcher)
+        else:
+            spawn, child = _start_directly(birth, spawn_id)
+    except BaseException as error:
+        _close(ours)
+        if isinstance(error, OSError | ValueError):
             raise CannotStart(_why_not(command, error)) from error
-        ours.pop_all()
+        raise
+    finally:
+        _close(theirs)
     return Started(spawn, child, stdout, stderr, writing)
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _start_directly(birth: Birth, spawn_id: str) -> tuple[Spawn, Child]:
@@ -168,13 +176,13 @@ def _find_program(name: str, environment: Mapping[str, str], find: Find | None) 
     return found
 
 
-def _open_stdin(command: Command, theirs: contextlib.ExitStack) -> int:
+def _open_stdin(command: Command, theirs: list[int]) -> int:
     try:
         descriptor = os.open(os.devnull, os.O_RDONLY) if command.stdin is None else _copy(command.stdin)
     except OSError as error:
         message = f"cannot run {command.argv[0]}: its input {command.stdin} cannot be read: {error.strerror}"
         raise CannotStart(message) from error
-    theirs.callback(os.close, descriptor)
+    theirs.append(descriptor)
     return descriptor
 
 
@@ -200,10 +208,10 @@ def _copy(path: Path) -> int:
     return descriptor
 
 
-def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+def _pipe(ours: list[int], theirs: list[int]) -> tuple[int, int]:
     reading, writing = os.pipe()
-    ours.callback(os.close, reading)
-    theirs.callback(os.close, writing)
+    ours.append(reading)
+    theirs.append(writing)
     os.set_blocking(reading, False)
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # the user's share of pipe memory may be used up
@@ -211,12 +219,12 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
     return reading, writing
 
 
-def _socket(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+def _socket(ours: list[int], theirs: list[int]) -> tuple[int, int]:
     """Unlike a pipe it cannot be opened as /proc/<pid>/fd/1, where a tool of an agent could write what the agent says;
     nor as fd/0, where it could answer for us."""
     mine, other = (end.detach() for end in socket.socketpair())
-    ours.callback(os.close, mine)
-    theirs.callback(os.close, other)
+    ours.append(mine)
+    theirs.append(other)
     os.set_blocking(mine, False)
     return mine, other
 

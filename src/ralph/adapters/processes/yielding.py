@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Unpack
+from typing import Any, Unpack
 
 from ralph.engine.ports import Command, Control, Exit, ProcessRunner, RunOptions
 
 GRACE = 5.0
 """Seconds that git gets after a stop was requested; also if that was before it began, for it may have to tidy up."""
+SLOW = 0.05
+"""Seconds before anybody watches: most gits have ended by then, and a stop would leave them more time than that."""
 READS = frozenset({
     "cat-file", "check-ignore", "config", "diff", "diff-index", "diff-tree", "for-each-ref", "log", "ls-files", "ls-tree",
     "merge-base", "rev-list", "rev-parse", "show", "status", "symbolic-ref", "version",
@@ -28,17 +30,34 @@ class YieldingRunner:
     async def run(self, command: Command, **options: Unpack[RunOptions]) -> Exit:
         if PurePath(command.argv[0]).name != "git":
             return await self._inner.run(command, **options)
+        loop = asyncio.get_running_loop()
+        stop: asyncio.Future[None] = loop.create_future()
         given = options.get("stop")
-        ends = [asyncio.ensure_future(self._overdue(reads=_subcommand(command.argv) in READS))]
-        if given is not None:
-            ends.append(asyncio.ensure_future(_done(given)))
-        stop = asyncio.ensure_future(asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED))
+        ends = [asyncio.ensure_future(given)] if given is not None else []
+        watching: list[asyncio.Task[None]] = []
+
+        def watch() -> None:
+            watching.append(asyncio.create_task(self._watch(command, ends, stop)))
+
+        later = loop.call_later(SLOW, watch)
         try:
             options["stop"] = stop
             return await self._inner.run(command, **options)
         finally:
-            for task in (stop, *ends):
+            later.cancel()
+            for task in watching:
                 task.cancel()
+
+    async def _watch(
+        self, command: Command, ends: Sequence[asyncio.Future[Any]], stop: asyncio.Future[None]
+    ) -> None:
+        """``stop`` as soon as one of the ``ends`` has come, or git is overdue."""
+        overdue = asyncio.create_task(self._overdue(reads=_subcommand(command.argv) in READS))
+        try:
+            await asyncio.wait((overdue, *ends), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            overdue.cancel()
+        stop.set_result(None)
 
     async def _overdue(self, *, reads: bool) -> None:
         if reads:
@@ -54,8 +73,3 @@ def _subcommand(argv: Sequence[str]) -> str:
     while place < len(argv) and argv[place] == "-c":
         place += 2
     return argv[place] if place < len(argv) else ""
-
-
-async def _done(given: Awaitable[object]) -> None:
-    """Cancelling this does not cancel what somebody else waits for."""
-    await asyncio.wait({asyncio.ensure_future(given)})

@@ -44,6 +44,7 @@ class Connection(sqlite3.Connection):
     """Interrupts a statement that computes for too long."""
 
     ends, extra = float("inf"), 0.0
+    _is_durable: bool | None = None
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         self.ends = time.thread_time() + MOST_SECONDS + self.extra
@@ -52,6 +53,12 @@ class Connection(sqlite3.Connection):
     def executemany(self, *arguments: Any) -> sqlite3.Cursor:
         self.ends = time.thread_time() + MOST_SECONDS + self.extra
         return super().executemany(*arguments)
+
+    def make_durable(self, *, durable: bool) -> None:
+        """Whether commits from now on survive the death of the machine, too; not in the middle of a transaction."""
+        if durable is not self._is_durable:
+            self.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._is_durable = durable
 
 
 @contextmanager

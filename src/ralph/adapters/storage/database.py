@@ -58,7 +58,7 @@ def open_database(path: Path) -> Connection:
         try:
             _use_wal(connection)
             connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.make_durable(durable=False)
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
             _migrate(connection, path)
         except BaseException:

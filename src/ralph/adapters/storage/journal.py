@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Self
 
 from ralph.adapters import beneath
 from ralph.adapters.files import close_folder, write_new
+from ralph.adapters.storage.connection import Connection
 from ralph.adapters.storage.database import BUSY_TIMEOUT, DAMAGED, Statement, store_errors, transaction
-from ralph.adapters.storage.places import recorded, run_folder
+from ralph.adapters.storage.places import RUNS, recorded, run_folder
 from ralph.adapters.storage.run_links import forget_links, point_link
 from ralph.adapters.storage.wire import decode_state, encode_event, encode_state, restore
 from ralph.domain.agent.events import SessionStarted, TurnEnded, UsageReported
@@ -105,7 +106,7 @@ class SqliteJournal:
     def __init__(
         self,
         folder: Path,
-        database: sqlite3.Connection,
+        database: Connection,
         run_id: str,
         *,
         owner: Owner,
@@ -236,26 +237,27 @@ class SqliteJournal:
                 beneath.remove(files.prompt, self._run_folder)
                 write_new(files.prompt, prompt.encode())
             if not purpose:
-                self._link(f"prompt_{iteration:03}.txt", files.prompt)
+                self._link(f"prompt_{iteration:03}.txt", files.prompt.name)
         return files
 
     def check_log(self, iteration: int, slug: str) -> Path:
         """In the run's folder, with a link under the documented name, unless the run is a part of another: parts run
         side by side, and the links are one run's alone."""
         log = self._run_folder / f"guardrail_{iteration:03}_{slug}.log"
-        self._link(log.name, log)
+        self._link(log.name, log.name)
         return log
 
     def name_of(self, log: Path) -> str:
         """Not the link: that leads to the newest run's file."""
         return recorded(log, self._folder.parent)
 
-    def _link(self, name: str, target: Path) -> None:
+    def _link(self, name: str, file: str) -> None:
+        """To a file of the run, by its name."""
         if not self._has_links:
             return
         # A file system without links still has the file itself.
         with contextlib.suppress(OSError, NotImplementedError):
-            point_link(self._folder / name, target)
+            point_link(self._folder / name, f"{RUNS}/{self._run_id}/{file}")
 
     # --- events ---
 
@@ -351,6 +353,8 @@ class SqliteJournal:
             events, statements = self._held
             del self._events[events:], self._statements[statements:]
         self._write()
+        with contextlib.suppress(sqlite3.Error):
+            self._database.make_durable(durable=False)  # as it was
 
     def __enter__(self) -> Self:
         return self
@@ -386,17 +390,11 @@ class SqliteJournal:
         database = self._database
         with store_errors(self._path):
             self._require_log()
-            if durably:
-                database.execute("PRAGMA synchronous = FULL")
-            try:
-                with transaction(database):
-                    database.executemany(ADD_EVENT, self._events)
-                    for sql, values in self._statements:
-                        database.execute(sql, values)
-            finally:
-                if durably:
-                    with contextlib.suppress(sqlite3.Error):
-                        database.execute("PRAGMA synchronous = NORMAL")
+            database.make_durable(durable=durably)
+            with transaction(database):
+                database.executemany(ADD_EVENT, self._events)
+                for sql, values in self._statements:
+                    database.execute(sql, values)
             self._log_bytes = self._size_of_log()
         self._events.clear()
         self._statements.clear()

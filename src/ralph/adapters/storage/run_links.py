@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,16 +11,16 @@ from ralph.adapters import beneath
 PATTERNS = ("guardrail_*.log", "prompt_*.txt")
 
 
-def point_link(link: Path, target: Path) -> None:
-    """Make ``link`` a relative symbolic link to ``target``; a plain file of that name is the user's and stays."""
-    relative = os.path.relpath(target, link.parent)
+def point_link(link: Path, target: str) -> None:
+    """Make ``link`` a symbolic link to ``target``, seen from its folder; a plain file of that name is the user's and stays."""
+    folder = link.parent
     try:
-        beneath.make_link(link, relative, link.parent)
+        beneath.make_link(link, target, folder)
     except FileExistsError:
-        if beneath.read_link(link, link.parent):
-            beneath.remove(link, link.parent)
+        if beneath.read_link(link, folder):
+            beneath.remove(link, folder)
             with suppress(FileExistsError):
-                beneath.make_link(link, relative, link.parent)
+                beneath.make_link(link, target, folder)
 
 
 def forget_links(state_folder: Path, *, of: Path | None = None) -> None:

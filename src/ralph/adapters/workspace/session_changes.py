@@ -50,9 +50,10 @@ def _differs(path: str, top: Path, then: TreeStatus, now: TreeStatus) -> bool:
         return True  # else it would be named by none of the three
     if earlier == later:
         return False
-    # Of two files that git does not know the digests tell; else it may have learned of the same one.
+    # Of two files that git does not know, or knew both times, the digests tell; else it may have learned of the same one.
     is_new = path in then.new and path in now.new
-    return is_new or earlier not in digests_of(look(top / path, top))
+    is_known = path in then.heads and path in now.heads
+    return is_new or is_known or earlier not in digests_of(look(top / path, top))
 
 
 def _described(

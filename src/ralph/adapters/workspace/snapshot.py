@@ -52,7 +52,8 @@ class GitWorkspace:
         self._git = Git(root, runner, seconds=SECONDS)
         self._root = root
         self._top = top
-        self._is_linked = (top / ".git").is_file()  # to the repository that has its commits
+        self._marker = top / ".git"
+        self._is_linked = self._marker.is_file()  # to the repository that has its commits
         self._beginning = beginning
         self._is_noted = False
         self._last: TreeStatus | None = None
@@ -118,7 +119,7 @@ class GitWorkspace:
 
     def loss(self) -> str:
         """What the user must know at once: it was there when the run began. Empty: it still is."""
-        if os.path.lexists(self._top / ".git"):
+        if os.path.lexists(self._marker):
             return ""
         if self._is_linked:
             return f"the worktree {self._top} lost its repository during the run: its .git is gone"

@@ -141,9 +141,9 @@ class Ledger:
 
     def noted(self, attempt: Attempt) -> Ledger:
         attempt = replace(attempt, named=tuple(self._compared(file, attempt.about) for file in attempt.named))
-        others = []
+        others, kind = [], attempt.print
         for earlier in self.attempts:
-            if earlier.print == attempt.print:
+            if earlier.print == kind:
                 attempt = attempt.following(earlier)
             else:
                 others.append(earlier)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import is_dataclass
 from functools import cache
+from operator import is_not
 from typing import Any, TypeVar
 
 from ralph.domain.text.secret_assignments import mask_assignments
@@ -21,6 +22,7 @@ from ralph.values import fields, replace
 
 T = TypeVar("T")
 _TEXTLESS = frozenset({int, float, bool, type(None)})
+_PLAIN = frozenset({str, tuple})
 
 
 # --- texts and values ---
@@ -64,32 +66,30 @@ def _mask_list(items: list[object], name: str) -> list[object]:
 def mask_all(value: T, mask: Callable[[str], str]) -> T:
     """The same event or state with ``mask`` applied to every text in it."""
     masked: Any = value
-    kind = type(masked)
+    kind: Any = type(value)
     if kind in _TEXTLESS:  # most of what there is
         return value
-    match masked:  # whatever else it is holds no text
-        case str() if kind is str:  # a word of ours is no secret, and stays what it is
-            masked = mask(masked)
-        case tuple() | list():
-            items = [mask_all(item, mask) for item in masked]
-            if any(new is not old for new, old in zip(items, masked, strict=True)):
-                masked = type(masked)(*items) if hasattr(masked, "_fields") else type(masked)(items)
-        case dict():
-            items_of = {key: mask_all(item, mask) for key, item in masked.items()}
-            if any(items_of[key] is not item for key, item in masked.items()):
-                masked = items_of
-        case int() | float():
-            pass
-        case _ if names := _fields_of(masked.__class__):
-            changed = {}
-            for name in names:
-                old = getattr(masked, name)
-                if type(old) not in _TEXTLESS and (new := mask_all(old, mask)) is not old:
-                    changed[name] = new
-            masked = replace(masked, **changed) if changed else masked
-        case _:
-            pass
-    same: T = masked
+    if kind is str:  # exactly: a word of ours is no secret, and stays what it is
+        shown: Any = mask(masked)
+        masked = masked if shown == masked else shown  # itself: what holds it then stays what it is
+    elif names := _fields_of(kind):
+        changed = {}
+        for name in names:
+            old = getattr(masked, name)
+            if type(old) in _TEXTLESS or (type(old) in _PLAIN and not old):
+                continue  # spares a call: most of what a state has to say is nothing
+            if (new := mask_all(old, mask)) is not old:
+                changed[name] = new
+        masked = replace(masked, **changed) if changed else masked
+    elif isinstance(masked, tuple | list):
+        items = [mask_all(item, mask) for item in masked]
+        if any(map(is_not, items, masked)):
+            masked = kind(*items) if hasattr(masked, "_fields") else kind(items)
+    elif isinstance(masked, dict):
+        items_of = {key: mask_all(item, mask) for key, item in masked.items()}
+        if any(map(is_not, items_of.values(), masked.values())):
+            masked = items_of
+    same: T = masked  # whatever else it is holds no text
     return same
 
 

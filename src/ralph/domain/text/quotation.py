@@ -16,6 +16,8 @@ _MARKS = str.maketrans({'"': "'", "`": "'"})
 def quotable(text: str, most: int) -> str:
     """Without secrets and escape sequences, without what would end the quotation or be read as a tag, and as Unicode:
     any bytes may be a file's name."""
+    if not text:
+        return ""
     text = text[:LONGEST].encode(errors="replace").decode()
     line = " ".join(clean_line(text).split())
     line = _TAG.sub("[", mask_text(line)).translate(_MARKS)
