@@ -215,9 +215,7 @@ The only module that does either. It imports little of the standard library, and
             try:
                 if size > most:
                     return None
-                data = _read(
-                    descriptor, size + 1
-                )  # room for ``most`` bytes would take longer than most files to read
+                data = _read(descriptor, size + 1)  # room for ``most`` would take longer than most files to read
                 if len(data) > size:  # it has grown
                     data += _read(descriptor, most + 1 - len(data))
             finally:
