@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.processes.process_table import read_process
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import start_watcher
 from ralph.adapters.processes.watcher_program import (
@@ -111,10 +110,12 @@ def test_variables_that_would_become_others_are_refused(
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_the_watcher_is_named_for_whoever_lists_processes(program: WatcherProgram) -> None:
+def test_the_watcher_is_named_for_whoever_lists_processes(
+    program: WatcherProgram, until: Callable[[Callable[[], bool]], None]
+) -> None:
     with start_watcher(RUN_ID, [program]) as watcher:
-        assert read_process(watcher.pid) is not None
-        assert b"watcher_main" in Path(f"/proc/{watcher.pid}/cmdline").read_bytes()
+        command_line = Path(f"/proc/{watcher.pid}/cmdline")
+        until(lambda: b"watcher_main" in command_line.read_bytes())
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -12,7 +12,7 @@ from ralph.domain.loop.evidence import Verdict
 from ralph.domain.loop.ledger import failure_line
 from ralph.domain.text.exits import exit_words
 
-_RUNS = "SELECT id FROM runs WHERE profile NOT IN ('draft', 'review') ORDER BY id"
+_RUNS = "SELECT id FROM runs WHERE profile NOT IN ('draft', 'review') ORDER BY started_at, id"
 """What those two make is words for a person: their checks say nothing about the project's work."""
 _CHECKS = (
     "SELECT seq, iteration, data FROM events WHERE run_id = ? AND seq > ?"
