@@ -134,6 +134,7 @@ test-dist: dist ## install what `make dist` built by file, each into an environm
 	  $(PYTHON) -m venv --clear $(VENV)/try; \
 	  $(VENV)/try/bin/pip install --quiet "$$file"; \
 	  $(VENV)/try/bin/ralph demo >/dev/null 2>&1 && echo "$$file: installed, and the demo ran"; \
+	  case $$file in *.tar.gz) ! command -v cc >/dev/null || ls $(VENV)/try/lib/*/site-packages/ralph/adapters/processes/watcher_main.elf;; esac; \
 	done; rm -rf $(VENV)/try
 
 docs: $(VENV)/dev ## write the generated files: docs/settings.md and the plugin's hook file

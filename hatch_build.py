@@ -1,7 +1,7 @@
 """Compiles what is quicker in C, where there is a C compiler.
 
 Without one, or with RALPH_PURE=1, the wheel is one of plain Python: ``secret_sieve.py`` searches for signs of secrets, and knows
-fewer of them; ``watcher_main.py`` watches, and takes ten times as long to start a program.
+fewer of them; ``watcher_main.py`` watches, whose forks cost ten times as much.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ralph.domain.loop.state import LoopState
 from ralph.engine.iteration import ending, iterate
 from ralph.engine.parts import LoopParts
 from ralph.engine.pause import pause_after, stand_by, wait_for_work
-from ralph.engine.ports import Snapshot, Stateless
+from ralph.engine.ports import Snapshot
 from ralph.engine.progress import Progress
 from ralph.engine.shift import ShiftOver
 from ralph.errors import GitFailed, RalphError
@@ -121,7 +121,7 @@ async def _turn(parts: LoopParts, state: LoopState, progress: Progress) -> tuple
         return Stop(Outcome.EXHAUSTED, exceeded, parts.budget.hint(state)), state
 
     parts.shift.begin_session()
-    if assignment.key != state.assignment and not _is_seen(parts, state):
+    if assignment.key != state.assignment:
         await _look_at_workspace(parts)
     state, evidence, decision = await iterate(parts, assignment, state, progress)
     if (
@@ -137,11 +137,6 @@ async def _turn(parts: LoopParts, state: LoopState, progress: Progress) -> tuple
     if await pause_after(decision, state, parts):
         await _look_at_workspace(parts)
     return None, state
-
-
-def _is_seen(parts: LoopParts, state: LoopState) -> bool:
-    """Before the first session there is the snapshot that the run begins with: work that keeps nothing has done nothing since."""
-    return not state.assignment and isinstance(parts.work, Stateless)
 
 
 async def _look_at_workspace(parts: LoopParts) -> None:

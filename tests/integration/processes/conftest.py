@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -46,6 +47,7 @@ def begin_watcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("CHOSEN_WATCHER", request.param)
     program = python_watcher() if request.param == "in Python" else compiled_watcher()
     if program is None:
+        assert shutil.which("cc") is None or "RALPH_PURE" in os.environ, "it could not be compiled"
         pytest.skip("it was not built here: there was no C compiler")
     return lambda run_id: start_watcher(run_id, [program])
 

@@ -330,32 +330,6 @@ def test_a_workspace_that_never_changes_ends_the_run_as_stuck() -> None:
     assert "stuck" in result.reason
 
 
-@pytest.mark.parametrize(("keeps", "looks"), [(False, 1), (True, 2)], ids=["stateless", "keeps"])
-def test_the_first_session_begins_with_what_the_run_began_with_unless_the_work_may_have_done_something(
-    *, keeps: bool, looks: int
-) -> None:
-    seen: list[int] = []
-
-    class Counting:
-        snapshots = 0
-
-        async def snapshot(self) -> Snapshot:
-            self.snapshots += 1
-            return Snapshot("same")
-
-    class Keeping:
-        """As the other, but it does not say that it keeps nothing."""
-
-        _work = PromptWork(lambda: "task")
-        next, settle = _work.next, _work.settle
-
-    workspace = Counting()
-    turn = Turn(DONE, does=lambda _: seen.append(workspace.snapshots))
-    given = {"work": Keeping()} if keeps else {}
-    Loop(ScriptedAgent([turn]), {"workspace": workspace, **given}).run()
-    assert seen == [looks]
-
-
 def test_the_record_has_the_start_before_the_launch_and_the_end_after_the_judging() -> None:
     loop: Loop
 

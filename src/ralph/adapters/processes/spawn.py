@@ -146,9 +146,6 @@ async def _start_kept(birth: Birth, spawn_id: str, watcher: Watcher) -> tuple[Sp
         {_encode(name): _encode(value) for name, value in birth.environment.items()},
         os.fsencode(birth.folder.absolute()),
     )
-    if b"\0" in b"".join((request[0], *request[1], *request[2].values())):
-        message = "embedded null byte"
-        raise ValueError(message)
     with adoption.birth_lock:
         adoption.expect_birth()
     keeper = await watcher.start(request, (birth.stdin, birth.stdout, birth.stderr))

@@ -400,7 +400,7 @@ static void become_program(int gate, pid_t keeper)
         signal(ignored_here[each], SIG_DFL);
     ssize_t got = receive(gate, message, sizeof(message), descriptors, STANDARD + 1, &count);
     size_t length = got > 0 ? (size_t)got : 0;
-    if (count == 0)
+    if (length == 0)
         return;
     if (count < STANDARD) { /* more could not be opened */
         request = NULL;
@@ -582,6 +582,7 @@ int main(int argc, char **argv)
             if (length <= 0) {
                 continue_keepers();
                 end_all(&marks);
+                continue_keepers(); /* some may have been stopped again meanwhile */
             }
             _exit(0);
         } else if (fork() == 0) {

@@ -1,6 +1,6 @@
 """The watcher's program: starts what ralph asks for, and if ralph is killed ends what the run left. Standard library only.
 
-Run in a Python of its own (``watcher_command``), with a socket to ralph as standard input. A message with a descriptor
+Run in a Python of its own (``watcher_program.py``), with a socket to ralph as standard input. A message with a descriptor
 asks for a keeper. ``+<run id>`` and ``-<run id>`` say that a run in the same process has begun, or ended. ``b`` means that
 ralph has finished. The end of the socket without it means that ralph was killed.
 
@@ -128,6 +128,7 @@ def main(run_ids: set[str]) -> NoReturn:
     if not message:
         _continue_keepers()
         _end_all(lambda known: _members(run_ids, known))
+        _continue_keepers()  # some may have been stopped again meanwhile
     os._exit(0)  # there is nothing to take down
 
 
@@ -232,7 +233,7 @@ def _become_program(gate, keeper: int, usual_signals: Iterable[int]) -> None:  #
     for number in (*usual_signals, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     message, descriptors = receive(gate, LONGEST_MESSAGE, STANDARD + 1)
-    if not descriptors:
+    if not message:
         return
     try:
         standard, file = descriptors[:STANDARD], descriptors[STANDARD:]

@@ -55,7 +55,8 @@ class Connection(sqlite3.Connection):
         return super().executemany(*arguments)
 
     def make_durable(self, *, durable: bool) -> None:
-        """Whether commits from now on survive the death of the machine, too; not in the middle of a transaction."""
+        """Whether commits from now on survive the death of the machine, too, also those of others who share the connection; not
+        in the middle of a transaction."""
         if durable is not self._is_durable:
             self.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._is_durable = durable

@@ -19,8 +19,8 @@ FIRST = 4
 """Judged iterations before which there is nothing to do: some are always left as they are."""
 AT_LEAST = 8
 """Iterations between two looks at the folder."""
-SHARE = 16
-"""A look costs as much as there are files: for so many of them there is an iteration between two looks, however long the run."""
+SHARE = 64
+"""A look costs as much as there are files: one file in so many is looked at again per iteration, however many there are."""
 
 
 @functools.cache

@@ -71,13 +71,13 @@ def compress(path: Path, top: Path, *, is_wanted: Callable[[], bool]) -> None:
 
     ``is_wanted`` is asked again and again: as soon as it is not, all is left as it was. Raises OSError.
     """
-    if path.lstat().st_size <= SMALLEST:  # most are: that is seen without a walk to it
-        return
     with (
         beneath.parent_of(path, top) as (folder, name),
         files.open_plain(name, follow=False, folder=folder) as source,
     ):
         about = os.fstat(source.fileno())
+        if about.st_size <= SMALLEST:
+            return
         unfinished = f".{name}{UNFINISHED}"
         _forget(folder, unfinished)
         try:

@@ -23,18 +23,11 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 CHUNK = 1_000_000
-LARGE = 200_000
-"""Bytes from which OpenSSL, which is several times as fast, pays for being loaded."""
 
 
 def begin_id(size: int, like: str) -> _Hash:
     """To be updated with ``size`` bytes of content; ``like``: an id of the same kind."""
-    if size > LARGE:
-        from hashlib import new
-
-        hashed = new("sha1" if len(like) == 40 else "sha256", usedforsecurity=False)
-    else:
-        hashed = (sha1 if len(like) == 40 else sha256)(usedforsecurity=False)
+    hashed: _Hash = (sha1 if len(like) == 40 else sha256)(usedforsecurity=False)
     hashed.update(b"blob %d\0" % size)
     return hashed
 
