@@ -36,6 +36,22 @@ def test_the_first_signal_lets_the_agent_finish_and_exits_130(
     assert project.rows("SELECT outcome FROM runs") == [("cancelled",)]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_while_the_run_is_being_opened_ends_it_properly(
+    project: Project, number: signal.Signals
+) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"say": "not yet"}])
+    runs = project.root / ".ralph" / "runs"
+    with running(project, "-p", PROMPT, "-m", "50") as process:
+        wait_for(lambda: runs.exists() and any(runs.iterdir()), "the record")
+        process.send_signal(number)
+        code, err = ended(process)
+    assert code == 130
+    assert project.rows("SELECT outcome FROM runs") == [("cancelled",)]
+    assert "To continue: `ralph resume`" in err
+
+
 def test_a_terminal_that_is_closed_ends_the_run_and_is_the_reason(project: Project) -> None:
     project.settings(agent={"command": "claude"})
     project.agent([{"touch": "started"}, {"run": "while :; do sleep 0.05; done"}], [{"say": DONE}])

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from ralph.interfaces.cli.console.run_view import Console
 from ralph.interfaces.cli.options import asked_apart
 from ralph.interfaces.cli.terminal import look_for
 from ralph.interfaces.cli.trust_question import require_trust, tell_unmarked
-from ralph.operations.runs.start import OpenRun, open_run
+from ralph.operations.runs.start import Run
 
 if TYPE_CHECKING:
     from ralph.domain.views.runs import RunLabel
@@ -166,25 +166,28 @@ async def _run(
     status: LiveLines | None,
     listeners_for: Callable[[RunLabel], Sequence[Listener]],
 ) -> RunResult:
-    async with open_run(launch, listeners, complain=_complain, listeners_for=listeners_for) as run:
-        gc.freeze()  # all is loaded by now, and stays
-        gc.set_threshold(GARBAGE_THRESHOLD)
-        gc.enable()
-        if shift is not None:
-            shift.begin(run.run_id)
-        with _signals(run):
+    run = Run(launch)
+    with ExitStack() as signals:
+        signals.enter_context(_signals(run))  # before there is anything on record that a signal could cut off
+        async with run.open(listeners, complain=_complain, listeners_for=listeners_for) as opened:
+            gc.freeze()  # all is loaded by now, and stays
+            gc.set_threshold(GARBAGE_THRESHOLD)
+            gc.enable()
+            if shift is not None:
+                shift.begin(opened.run_id)
             ticker = asyncio.create_task(_tick(status)) if status is not None else None
             try:
-                return await run.drive()
+                return await opened.drive()
             finally:
                 if ticker is not None:
                     ticker.cancel()
                 if status is not None:
                     status.clear()
+                signals.close()
 
 
 @contextmanager
-def _signals(run: OpenRun) -> Iterator[None]:
+def _signals(run: Run) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.add_signal_handler(number, run.stop)

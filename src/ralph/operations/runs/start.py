@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from ralph.values import dataclass
 
 if TYPE_CHECKING:
-    from ralph.adapters.control.run_control import RunControl
     from ralph.config.loading import Loaded
     from ralph.config.root import Root
     from ralph.domain.views.runs import RunLabel
@@ -214,54 +213,66 @@ def preview_run(launch: Launch) -> Preview:
 # --- run ---
 
 
-class OpenRun:
-    """A run that holds its workspace and whose record is open: other processes can ask things of it."""
+class Run:
+    """Can be stopped as soon as it is made, inside a running event loop; once open, it holds its workspace and other
+    processes can ask things of it."""
 
-    def __init__(self, kit: Kit, control: RunControl) -> None:
-        self._kit = kit
-        self._control = control
+    def __init__(self, launch: Launch) -> None:
+        from ralph.adapters.clock import SystemClock
+        from ralph.adapters.control.run_control import RunControl
 
-    @property
-    def run_id(self) -> str:
-        return self._kit.record.run_id
+        self._launch = launch
+        self._control = RunControl(SystemClock())
+        self._kit: Kit | None = None
+
+    @asynccontextmanager
+    async def open(
+        self,
+        listeners: Sequence[Listener],
+        *,
+        complain: Callable[[str], None],
+        listeners_for: Callable[[RunLabel], Sequence[Listener]],
+    ) -> AsyncIterator[OpenRun]:
+        """``listeners_for`` gives the listeners of a run that is part of this one."""
+        from ralph.wiring import assembly
+        from ralph.wiring.confinement import asks_for_sandbox, own_programs_of
+
+        launch = self._launch
+        if asks_for_sandbox(launch.settings, launch.profile):
+            from ralph.adapters.isolation.own_places import leave_reach
+
+            leave_reach(own_programs_of(launch, os.environ))
+        async with assembly.open_run(
+            launch, self._control, listeners, complain=complain, listeners_for=listeners_for
+        ) as self._kit:
+            yield OpenRun(self._kit)
 
     def stop(self, *, now: bool = False, why: str = "") -> None:
         """After the current step; asked twice, or with ``now``, at once. ``why``: if it is not what the user asked for."""
         from ralph.domain.loop.events import StopRequested, Warned
 
+        requested = StopRequested(now=self._control.request(now=now, why=why))
+        if self._kit is None:  # there is no step yet; the end of the run will say it
+            return
         if why:
             self._kit.publish(Warned(f"{why}: the run ends, and `ralph resume` continues it"))
-        self._kit.publish(StopRequested(now=self._control.request(now=now, why=why)))
+        self._kit.publish(requested)
+
+
+class OpenRun:
+    """A run that holds its workspace and whose record is open."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+
+    @property
+    def run_id(self) -> str:
+        return self._kit.record.run_id
 
     async def drive(self) -> RunResult:
         from ralph.wiring import assembly
 
         return await assembly.drive(self._kit)
-
-
-@asynccontextmanager
-async def open_run(
-    launch: Launch,
-    listeners: Sequence[Listener],
-    *,
-    complain: Callable[[str], None],
-    listeners_for: Callable[[RunLabel], Sequence[Listener]],
-) -> AsyncIterator[OpenRun]:
-    """``listeners_for`` gives the listeners of a run that is part of this one."""
-    from ralph.adapters.clock import SystemClock
-    from ralph.adapters.control.run_control import RunControl
-    from ralph.wiring import assembly
-    from ralph.wiring.confinement import asks_for_sandbox, own_programs_of
-
-    if asks_for_sandbox(launch.settings, launch.profile):
-        from ralph.adapters.isolation.own_places import leave_reach
-
-        leave_reach(own_programs_of(launch, os.environ))
-    control = RunControl(SystemClock())
-    async with assembly.open_run(
-        launch, control, listeners, complain=complain, listeners_for=listeners_for
-    ) as kit:
-        yield OpenRun(kit, control)
 
 
 def has_parts(launch: Launch) -> bool:
