@@ -53,8 +53,8 @@ def test_run_beside_an_interrupted_one_says_so_and_starts(project: Project) -> N
     project.agent([{"touch": "started"}, {"sleep": 60}], [{"say": DONE}])
     interrupt(project, "-p", PROMPT)
     ran = project.ralph("run", "-p", PROMPT, check=0)
-    assert "was interrupted" in ran.stderr
-    assert "`ralph resume`" in ran.stderr
+    ((first,), _) = project.rows("SELECT id FROM runs ORDER BY started_at")
+    assert f"run {first} was interrupted; `ralph resume {first}` resumes it, this is a new one" in ran.stderr
 
 
 def test_limits_survive_and_can_be_extended(project: Project) -> None:

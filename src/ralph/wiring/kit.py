@@ -120,11 +120,11 @@ class Kit:
             self.warn(warning)
         if self.finished:
             self.warn(self.finished)
-        if self.record.interrupted:
-            then = "`ralph resume` resumes it, this is a new one"
+        if cut := self.record.interrupted:
+            then = f"`ralph resume {cut}` resumes it, this is a new one"
             if isinstance(launch.composition, Driven):
                 then = "what is left of its tasks is resumed here"
-            self.warn(f"run {self.record.interrupted} was interrupted; {then}")
+            self.warn(f"run {cut} was interrupted; {then}")
 
     def end_unbegun(self, error: RalphError) -> None:
         end_unbegun(self.publish, self.record, error)
