@@ -6,10 +6,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ralph.adapters.processes.sign_search import load_library
+from ralph.adapters.processes.watcher_program import compiled_watcher
 
 from .conftest import Project
 
@@ -61,6 +65,19 @@ def test_a_healthy_project_is_said_to_be_ready_and_no_agent_was_started(project:
     assert {found[name]["health"] for name in ("git", "disk", "python", "settings")} == {"good"}
     assert {"sbx", "bwrap", "container", "srt"} <= found.keys()
     assert not Path(project.environment["STARTED"]).exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is compiled elsewhere")
+def test_it_says_which_parts_are_compiled(project: Project) -> None:
+    project.program("claude", CLAUDE)
+    project.settings(agent={"command": "claude"})
+    found = findings(project, check=0)["compiled"]
+    names = {"the watcher": compiled_watcher(), "the search for secrets": load_library()}
+    missing = [name for name, part in names.items() if part is None]
+    assert found["details"]["missing"] == missing
+    assert found["health"] == ("absent" if missing else "good")
+    assert all(name in found["text"] for name in missing or names)
+    assert bool(found["advice"]) is bool(missing)
 
 
 def test_the_table_says_the_same_to_people(project: Project) -> None:

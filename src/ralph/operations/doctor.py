@@ -15,7 +15,10 @@ from ralph.adapters.isolation.choice import look_at_all
 from ralph.adapters.isolation.sandbox import Site
 from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import QUICK
+from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.runner import PosixProcessRunner
+from ralph.adapters.processes.sign_search import load_library
+from ralph.adapters.processes.watcher_program import compiled_watcher
 from ralph.agent_names import ACP, PLAIN, named_agents
 from ralph.config.loading import inspect
 from ralph.config.root import STATE_FOLDER, Root, git_top
@@ -75,6 +78,7 @@ async def examine(root: Root, *, environ: Mapping[str, str] = os.environ) -> tup
         system,
         _disk(root),
         _python(),
+        *_compiled_parts(),
         *examine_settings(found),
         *examine_worktrees(found, root, environ),
         *examine_trust(standing, root, environ),
@@ -282,3 +286,17 @@ def _python() -> Finding:
         return Finding(Area.SYSTEM, "python", Health.BAD, version, advice, needed=True)
     text = f"{version} on {platform.system()}"
     return Finding(Area.SYSTEM, "python", Health.GOOD, text, details={"version": version})
+
+
+def _compiled_parts() -> tuple[Finding, ...]:
+    """What was compiled as ralph was installed, and can be used here. Elsewhere than on Linux nothing is."""
+    if not LINUX:
+        return ()
+    parts = {"the watcher": compiled_watcher(), "the search for secrets": load_library()}
+    missing = [name for name, part in parts.items() if part is None]
+    details = {"missing": missing}
+    if not missing:
+        return (Finding(Area.SYSTEM, "compiled", Health.GOOD, " and ".join(parts), details=details),)
+    text = f"not {' and '.join(missing)}: ralph does the same in Python, but slower"
+    advice = ("install a C compiler, then ralph again, from its sources",)
+    return (Finding(Area.SYSTEM, "compiled", Health.ABSENT, text, advice, details=details),)
