@@ -324,9 +324,10 @@ async def _timing(record: Record, seconds: Callable[[], float]) -> AsyncIterator
 
     async def tick() -> None:
         while True:
-            elapsed.write(seconds())
             await asyncio.sleep(TICK_SECONDS)
+            elapsed.write(seconds())
 
+    elapsed.write(seconds())  # not in the task: a session may begin before its first turn
     task = asyncio.create_task(tick())
     try:
         yield
