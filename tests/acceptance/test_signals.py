@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,37 @@ def test_a_signal_that_comes_while_the_run_is_being_opened_ends_it_properly(
     assert code == 130
     assert project.rows("SELECT outcome FROM runs") == [("cancelled",)]
     assert "To continue: `ralph resume`" in err
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGINT)])
+def test_signals_that_come_while_the_record_is_waited_for_end_a_run_that_has_not_begun(
+    project: Project, numbers: tuple[signal.Signals, ...]
+) -> None:
+    project.settings(agent={"command": "claude"})
+    project.agent([{"touch": "started"}, {"say": "not yet"}])
+    project.ralph("status")
+    record = sqlite3.connect(project.root / ".ralph" / "ralph.db", isolation_level=None)
+    with closing(record):
+        record.execute("PRAGMA journal_mode = WAL")
+        record.execute("BEGIN IMMEDIATE")
+        with running(project, "-p", PROMPT, "-m", "50") as process:
+            wait_for(lambda: heeds(process.pid, signal.SIGTERM), "the run to heed signals")
+            for number in numbers:
+                process.send_signal(number)
+            if len(numbers) > 1:
+                record.execute("ROLLBACK")  # nothing is waited for any more
+            code, err = ended(process)
+    assert code == 130
+    assert "ending the agent" not in err
+    assert "locked" not in err
+    assert not (project.root / "started").exists()
+
+
+def heeds(pid: int, number: signal.Signals) -> bool:
+    """Whether it has a handler of its own for it."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught >> (number - 1) & 1)
 
 
 def test_a_terminal_that_is_closed_ends_the_run_and_is_the_reason(project: Project) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -168,8 +169,10 @@ async def _run(
 ) -> RunResult:
     run = Run(launch)
     with ExitStack() as signals:
-        signals.enter_context(_signals(run))  # before there is anything on record that a signal could cut off
+        # Before there is anything on record that a signal could cut off.
+        hand_over = signals.enter_context(_signals(run))
         async with run.open(listeners, complain=_complain, listeners_for=listeners_for) as opened:
+            hand_over()
             gc.freeze()  # all is loaded by now, and stays
             gc.set_threshold(GARBAGE_THRESHOLD)
             gc.enable()
@@ -187,18 +190,41 @@ async def _run(
 
 
 @contextmanager
-def _signals(run: Run) -> Iterator[None]:
+def _signals(run: Run) -> Iterator[Callable[[], None]]:
+    """Stop the run on a signal: at first as soon as Python runs, because the event loop hardly turns while a run is being
+    opened; once it is open, and what is yielded was called, in the loop's turn."""
     loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, run.stop)
+    heeded: dict[int, Callable[[], None]] = dict.fromkeys(SIGNALS, run.stop)
     # `nohup ralph run` continues without its terminal. Otherwise nobody is left to press Ctrl-C a second time.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGHUP, partial(run.stop, now=True, why=HUNG_UP))
+        heeded[signal.SIGHUP] = partial(run.stop, now=True, why=HUNG_UP)
+
+    def heed(number: int, _frame: FrameType | None) -> None:
+        if run.is_stopping:  # asked again, and nothing is under way that must be ended first
+            raise KeyboardInterrupt
+        heeded[number]()
+        loop.call_soon_threadsafe(int)  # wakes the loop, if it is what waits
+
+    def hand_over() -> None:
+        for number, stop in heeded.items():
+            loop.add_signal_handler(number, stop)
+
+    for number in heeded:
+        signal.signal(number, heed)
     try:
-        yield
+        yield hand_over
+    except RalphError:
+        if run.is_stopping and not run.is_open:  # it may have waited for what the user did not want to wait for
+            raise KeyboardInterrupt from None
+        raise
     finally:
         for number in SIGNALS:
-            loop.remove_signal_handler(number)
+            if not loop.remove_signal_handler(number):  # it was not handed over
+                signal.signal(number, _usual(number))
+
+
+def _usual(number: int) -> signal.Handlers | Callable[[int, FrameType | None], None]:
+    return signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
 
 
 async def _tick(status: LiveLines) -> None:

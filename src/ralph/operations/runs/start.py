@@ -247,6 +247,14 @@ class Run:
         ) as self._kit:
             yield OpenRun(self._kit)
 
+    @property
+    def is_open(self) -> bool:
+        return self._kit is not None
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._control.stopping
+
     def stop(self, *, now: bool = False, why: str = "") -> None:
         """After the current step; asked twice, or with ``now``, at once. ``why``: if it is not what the user asked for."""
         from ralph.domain.loop.events import StopRequested, Warned
