@@ -115,8 +115,8 @@ def open_plain(path: Path, top: Path = ROOT) -> BinaryIO:
 
 def read_plain(path: Path, most: int, top: Path = ROOT) -> bytes:
     """The first ``most`` bytes. Raises OSError."""
-    with open_plain(path, top) as file:
-        return file.read(most)
+    with parent_of(path, top) as (folder, name):
+        return files.read_plain(name, most, follow=False, folder=folder)
 
 
 def read_whole(path: Path, most: int, top: Path = ROOT) -> bytes | None:

@@ -209,8 +209,11 @@ def _open_plain(path: Path | str, *, follow: bool, folder: int | None) -> tuple[
 
 def read_plain(path: Path | str, most: int, *, follow: bool = True, folder: int | None = None) -> bytes:
     """The first ``most`` bytes. Raises OSError as ``open_plain`` does."""
-    with open_plain(path, follow=follow, folder=folder) as file:
-        return file.read(most)
+    descriptor, size = _open_plain(path, follow=follow, folder=folder)
+    try:
+        return _read_file(descriptor, size, most)
+    finally:
+        os.close(descriptor)
 
 
 def read_whole(
@@ -222,14 +225,20 @@ def read_whole(
         try:
             if size > most:
                 return None
-            data = _read(descriptor, size + 1)  # room for ``most`` would take longer than most files to read
-            if len(data) > size:  # it has grown
-                data += _read(descriptor, most + 1 - len(data))
+            data = _read_file(descriptor, size, most + 1)
         finally:
             os.close(descriptor)
     except (OSError, ValueError):  # a name with a NUL is a ValueError
         return None
     return data if len(data) <= most else None
+
+
+def _read_file(descriptor: int, size: int, most: int) -> bytes:
+    """The first ``most`` bytes of a file that had ``size`` when it was opened. Raises OSError."""
+    data = _read(descriptor, min(size + 1, most))  # room for ``most`` would take longer than most files to read
+    if len(data) > size:  # it has grown
+        data += _read(descriptor, most - len(data))
+    return data
 
 
 def _read(descriptor: int, most: int) -> bytes:

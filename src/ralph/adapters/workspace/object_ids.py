@@ -42,8 +42,10 @@ def id_of_file(file: Path, like: str, top: Path) -> str:
     """Empty if it is no plain file that can be read."""
     try:
         with beneath.open_plain(file, top) as opened:
-            hashed = begin_id(os.fstat(opened.fileno()).st_size, like)
-            while chunk := opened.read(CHUNK):
+            size = os.fstat(opened.fileno()).st_size
+            hashed = begin_id(size, like)
+            # Room for a whole chunk would take longer than most files to read.
+            while chunk := opened.read(min(CHUNK, size + 1)):
                 hashed.update(chunk)
     except OSError:
         return ""
