@@ -3,9 +3,12 @@
 import os
 
 from ralph.adapters.processes import watcher
-from ralph.adapters.processes.watcher_program import python_watcher
+from ralph.adapters.processes.watcher_program import compiled_watcher, python_watcher
 
 
 def start_watcher(run_id: str) -> watcher.Watcher:
-    is_python = os.environ.get("CHOSEN_WATCHER") == "in Python"
-    return watcher.start_watcher(run_id, (python_watcher(),) if is_python else ())
+    chosen = {"in Python": python_watcher, "compiled": compiled_watcher}.get(
+        os.environ.get("CHOSEN_WATCHER", "")
+    )
+    program = chosen() if chosen is not None else None
+    return watcher.start_watcher(run_id, (program,) if program is not None else ())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from ralph.adapters.processes.keeper import ask_for_keeper
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import start_watcher
 from ralph.adapters.processes.watcher_program import (
@@ -97,7 +100,7 @@ def test_a_program_gets_its_arguments_and_variables_whatever_their_size(
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize(("name", "value"), [("A=B", "c"), ("A\0B", "c"), ("A", "b\0C=d")])
+@pytest.mark.parametrize(("name", "value"), [("A=B", "c"), ("A\0B", "c"), ("A", "b\0C=d"), ("", "c")])
 def test_variables_that_would_become_others_are_refused(
     program: WatcherProgram, name: str, value: str
 ) -> None:
@@ -107,6 +110,30 @@ def test_variables_that_would_become_others_are_refused(
         "cannot run env: embedded null byte",
         "cannot run env: illegal environment variable name",
     )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may start as many processes as it likes")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_one_that_may_start_no_process_for_a_while_goes_on(
+    program: WatcherProgram, until: Callable[[Callable[[], bool]], None]
+) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours:
+        with theirs:
+            watcher = program.start([RUN_ID], theirs.fileno())
+        usual = resource.prlimit(watcher.pid, resource.RLIMIT_NPROC)
+        resource.prlimit(watcher.pid, resource.RLIMIT_NPROC, (1, usual[1]))
+        refused = ask_for_keeper(ours)
+        until(refused.has_answered)
+        assert refused.pid == 0
+        resource.prlimit(watcher.pid, resource.RLIMIT_NPROC, usual)
+        keeper = ask_for_keeper(ours)
+        until(keeper.has_answered)
+        assert keeper.pid
+        keeper.dismiss()
+        refused.abandon()
+        ours.send(b"b")
+    assert watcher.wait(60) == 0
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -142,3 +169,19 @@ def test_a_program_is_not_looked_for_in_the_folder_where_it_is_to_run(tmp_path: 
         runner = PosixProcessRunner(run_id=RUN_ID, base_environment={"PATH": str(programs)}, watcher=watcher)
         ended = asyncio.run(runner.run(Command(argv=("tool",), cwd=folder)))
     assert ended.error.startswith("cannot run tool: permission denied")
+
+
+def test_what_a_relative_folder_of_the_path_has_is_what_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, folder = tmp_path / "here", tmp_path / "folder"
+    for place in (here, folder):
+        place.mkdir()
+        (place / "tool").write_text(f"#!/bin/sh\necho {place.name}\n")
+        (place / "tool").chmod(0o755)
+    monkeypatch.chdir(here)
+    said: list[bytes] = []
+    with start_watcher(RUN_ID) as watcher:
+        runner = PosixProcessRunner(run_id=RUN_ID, base_environment={"PATH": ".:/bin"}, watcher=watcher)
+        asyncio.run(runner.run(Command(argv=("tool",), cwd=folder), on_output=said.append))
+    assert said == [b"here\n"]

@@ -179,7 +179,7 @@ def encode_request(request: Request) -> bytes:
     if message.count(b"\0") != len(words) - 1:
         error = "embedded null byte"
         raise ValueError(error)
-    if any(b"=" in name for name in environment):
+    if any(b"=" in name or not name for name in environment):
         error = "illegal environment variable name"
         raise ValueError(error)
     return message

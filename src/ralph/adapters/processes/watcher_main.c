@@ -223,7 +223,7 @@ static struct process *look_up(const struct processes *table, pid_t pid)
 enum place { UNKNOWN, FOUND, UNTOUCHABLE };
 
 /* Whom to end, parents before their children: what is below us if there are no marks, else what carries one, is one of the
-   `heads`, or is below such, but neither us nor our ancestors. */
+   `heads`, or is below one of these, but neither us nor our ancestors. */
 static void look(const struct marks *marks, const struct processes *heads, struct processes *found)
 {
     static const struct marks none;
@@ -579,7 +579,7 @@ int main(int argc, char **argv)
         else if (length > 0 && message[0] == '-')
             discard_mark(&marks, message + 1, (size_t)length - 1);
         else if (!has_control) {
-            if (length <= 0) {
+            if (length == 0 || (length < 0 && errno == ECONNRESET)) { /* ralph was killed */
                 continue_keepers();
                 end_all(&marks);
                 continue_keepers(); /* some may have been stopped again meanwhile */

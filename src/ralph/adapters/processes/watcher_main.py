@@ -118,7 +118,11 @@ def main(run_ids: set[str]) -> NoReturn:
             continue
         if not descriptors:
             break
-        if os.fork() == 0:
+        try:
+            is_keeper = os.fork() == 0
+        except OSError:  # too many processes: who asked hears that there is no keeper
+            is_keeper = False
+        if is_keeper:
             try:
                 os.dup2(1, 0)  # the watcher's own socket must end with the watcher
                 keep(socket.socket(fileno=descriptors[0]), become_reaper, [*usual, *_IGNORED_BY_PYTHON])
