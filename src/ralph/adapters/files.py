@@ -235,7 +235,8 @@ def read_whole(
 
 def _read_file(descriptor: int, size: int, most: int) -> bytes:
     """The first ``most`` bytes of a file that had ``size`` when it was opened. Raises OSError."""
-    data = _read(descriptor, min(size + 1, most))  # room for ``most`` would take longer than most files to read
+    # Room for ``most`` would take longer than most files to read.
+    data = _read(descriptor, min(size + 1, most))
     if len(data) > size:  # it has grown
         data += _read(descriptor, most - len(data))
     return data

@@ -214,7 +214,8 @@ def _signals(run: Run) -> Iterator[Callable[[], None]]:
     try:
         yield hand_over
     except RalphError:
-        if run.is_stopping and not run.is_open:  # it may have waited for what the user did not want to wait for
+        # It may have waited for what the user did not want to wait for.
+        if run.is_stopping and not run.is_open:
             raise KeyboardInterrupt from None
         raise
     finally:
