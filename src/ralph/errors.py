@@ -8,6 +8,8 @@ RalphError            message, and what to do about it
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
 ├─ GitFailed          git cannot do what the work needs                exit 4
 ├─ SetupFailed        a worktree cannot be made able to build          exit 4
+├─ TooManyProcesses   the system starts no more of them for this user  exit 4
+├─ OutOfMemory        the system gives no more of it                   exit 4
 ├─ ServiceRefused     a forge or tracker will not: login, permission   exit 4
 ├─ ServiceAway        it cannot be reached, or is busy                 exit 5
 └─ StoreError         database damaged, unwritable or of a newer ralph exit 4
@@ -85,6 +87,30 @@ class TooManyFiles(StoreError):
     def __init__(self) -> None:
         super().__init__(
             "too many files are open", hint="raise the limit and try again: `ulimit -n 256` or more"
+        )
+
+
+class TooManyProcesses(RalphError):
+    """The system starts no more processes or threads for this user."""
+
+    exit_code = 4
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the system starts no more processes for this user",
+            hint="end some, or raise the limit and try again: `ulimit -u 100` or more",
+        )
+
+
+class OutOfMemory(RalphError):
+    """The system gives this process no more memory."""
+
+    exit_code = 4
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the system gives ralph no more memory",
+            hint="end other programs, or raise the limit and try again: `ulimit -v 200000` or more",
         )
 
 

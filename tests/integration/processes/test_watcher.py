@@ -220,3 +220,15 @@ def test_no_shell_runs_its_next_command_when_the_one_before_is_ended(
         end_run_processes(own_id)
         assert shell.wait(timeout=60) == -signal.SIGTERM
         assert not next_.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may start as many processes as it likes")
+def test_where_no_process_can_be_started_it_says_so() -> None:
+    program = (
+        "import resource; from ralph.adapters.processes.watcher import start_watcher\n"
+        "resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)); start_watcher('none')"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "TooManyProcesses: the system starts no more processes for this user" in ran.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -17,10 +18,12 @@ from ralph.adapters.processes.open_files import restore_limits
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.watcher_main import end_run_processes
 from ralph.adapters.processes.watcher_program import WatcherProgram, watcher_programs
-from ralph.errors import RalphError
+from ralph.errors import OutOfMemory, RalphError, TooManyFiles, TooManyProcesses
 
-__all__ = ["Watcher", "end_run_processes", "start_watcher"]
+__all__ = ["Watcher", "can_start", "end_run_processes", "start_watcher"]
 
+_TRIED = "tried"
+"""No run is called so."""
 ANSWER_SECONDS = 10.0
 """A watcher that takes longer to start a program was stopped or killed; there will be another one."""
 
@@ -153,6 +156,24 @@ def start_watcher(run_id: str, programs: Sequence[WatcherProgram] = ()) -> Watch
     return Watcher(run_id, programs or watcher_programs())
 
 
+def can_start(program: WatcherProgram) -> bool:
+    """Whether this system runs it: some refuse what is no file of their own."""
+    try:
+        process, channel = _start([_TRIED], [program])
+    except RalphError:
+        return False
+    try:
+        with channel, contextlib.suppress(OSError):  # it is gone already
+            channel.send(b"b")
+        return process.wait(ANSWER_SECONDS) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return False
+    finally:
+        adoption.release_other(process.pid)
+
+
 def _start(
     run_ids: Sequence[str], programs: Sequence[WatcherProgram]
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
@@ -165,10 +186,22 @@ def _start(
             restore_limits(process.pid)
     except OSError as error:
         ours.close()
-        message = f"cannot start the watcher with {sys.executable or 'an unknown Python'}: {error.strerror}"
-        raise RalphError(message) from error
+        raise _why_not(error) from error
     ours.setblocking(False)
     return process, ours
+
+
+def _why_not(error: OSError) -> RalphError:
+    match error.errno:
+        case errno.EAGAIN:
+            return TooManyProcesses()
+        case errno.EMFILE | errno.ENFILE:
+            return TooManyFiles()
+        case errno.ENOMEM:
+            return OutOfMemory()
+        case _:
+            python = sys.executable or "an unknown Python"
+            return RalphError(f"cannot start the watcher with {python}: {error.strerror}")
 
 
 def _start_first(

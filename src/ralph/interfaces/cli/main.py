@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from ralph import __version__
-from ralph.errors import RalphError, StoreError, TooManyFiles, UsageError
+from ralph.errors import OutOfMemory, RalphError, StoreError, TooManyFiles, TooManyProcesses, UsageError
 from ralph.interfaces.cli.exit_codes import ExitCode
 from ralph.interfaces.cli.safe_stream import make_safe
 
@@ -38,16 +38,29 @@ def main(arguments: Sequence[str]) -> int:
         _discard_output()
         return ExitCode.EXHAUSTED
     except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            _discard_output()
-            say_error(StoreError("cannot write the output: no space is left there"))
-            return ExitCode.CANNOT_RUN
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            say_error(TooManyFiles())
-            return ExitCode.CANNOT_RUN
+        if (limit := _limit_behind(error)) is not None:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                _discard_output()
+            say_error(limit)
+            return limit.exit_code
         _report_crash(error)
         return ExitCode.BUG
     return int(result) if isinstance(result, int) else ExitCode.COMPLETED
+
+
+def _limit_behind(error: Exception) -> RalphError | None:
+    """What the system has no more of; None: it is a bug of ours."""
+    match error:
+        case OSError(errno=errno.ENOSPC):
+            return StoreError("cannot write the output: no space is left there")
+        case OSError(errno=errno.EMFILE | errno.ENFILE):
+            return TooManyFiles()
+        case MemoryError() | OSError(errno=errno.ENOMEM):
+            return OutOfMemory()
+        case RuntimeError(args=("can't start new thread",)):
+            return TooManyProcesses()
+        case _:
+            return None
 
 
 def _run(arguments: list[str]) -> object:
