@@ -17,8 +17,9 @@ from ralph.adapters.own_programs import OwnPrograms
 from ralph.adapters.processes.ladder import QUICK
 from ralph.adapters.processes.process_table import LINUX
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.processes.sign_search import load_library
-from ralph.adapters.processes.watcher_program import compiled_watcher
+from ralph.adapters.processes.sign_search import LIBRARY, load_library
+from ralph.adapters.processes.watcher import can_start
+from ralph.adapters.processes.watcher_program import COMPILED, compiled_watcher
 from ralph.agent_names import ACP, PLAIN, named_agents
 from ralph.config.loading import inspect
 from ralph.config.root import STATE_FOLDER, Root, git_top
@@ -292,11 +293,20 @@ def _compiled_parts() -> tuple[Finding, ...]:
     """What was compiled as ralph was installed, and can be used here. Elsewhere than on Linux nothing is."""
     if not LINUX:
         return ()
-    parts = {"the watcher": compiled_watcher(), "the search for secrets": load_library()}
-    missing = [name for name, part in parts.items() if part is None]
-    details = {"missing": missing}
-    if not missing:
-        return (Finding(Area.SYSTEM, "compiled", Health.GOOD, " and ".join(parts), details=details),)
-    text = f"not {' and '.join(missing)}: ralph does the same in Python, but slower"
-    advice = ("install a C compiler, then ralph again, from its sources",)
-    return (Finding(Area.SYSTEM, "compiled", Health.ABSENT, text, advice, details=details),)
+    watcher = compiled_watcher()
+    lost = {}
+    if watcher is None or not can_start(watcher):
+        lost["the watcher"] = "agents start a little slower"
+    if load_library() is None:
+        lost["the search for secrets"] = (
+            "an agent's output is searched more slowly, and more stays in it: docs/security.md"
+        )
+    details = {"missing": list(lost)}
+    if not lost:
+        text = "the watcher and the search for secrets"
+        return (Finding(Area.SYSTEM, "compiled", Health.GOOD, text, details=details),)
+    text = "; ".join(f"without {name}, {what}" for name, what in lost.items())
+    is_built = COMPILED.exists() and LIBRARY.exists()
+    refusal = "it was compiled, but this Python or this system cannot run what is in memory only"
+    advice = refusal if is_built else "install a C compiler, then ralph again, from its sources"
+    return (Finding(Area.SYSTEM, "compiled", Health.ABSENT, text, (advice,), details=details),)

@@ -49,7 +49,7 @@ class WatcherProgram:
 
     def start(self, run_ids: Sequence[str], channel: int) -> subprocess.Popen[bytes]:
         """Raises OSError."""
-        code = nameless_copy("ralph watcher", self.code)
+        code = nameless_copy("ralph watcher", self.code, is_program=not self.runs_it)
         try:
             return subprocess.Popen(
                 [*self.words, str(code), *run_ids],
