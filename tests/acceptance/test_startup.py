@@ -29,6 +29,7 @@ LATE = (
         "tempfile",
     ),
     *("tomllib", "urllib.request", "yaml", "zipfile"),
+    *(("ipaddress", "urllib.parse") if sys.version_info >= (3, 13) else ()),  # before, by pathlib
 )
 LATE_ROOMS = (
     *("ralph.adapters.forges", "ralph.adapters.isolation", "ralph.adapters.notify", "ralph.adapters.online"),

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from time import time
-from urllib.parse import quote
 
 from ralph.adapters import beneath
 from ralph.adapters.files import make_private_folder, read_whole, write_atomic
@@ -76,6 +75,8 @@ class FastForward:
         return told
 
     def _file(self, branch: str) -> Path:
+        from urllib.parse import quote  # every run looks for a merge, and next to none finds one to name
+
         return self._folder / f"{quote(branch, safe='')}.json"
 
     async def _redo(self, branch: str, move: _Move) -> str:
