@@ -25,6 +25,9 @@ LONGEST_REPAIR = 4 * 1024 * 1024
 DEEPEST_REPAIR = 500
 """Levels of nesting. How many the decoders can take differs between releases of Python."""
 
+_BLANKS = b" \t\n\r"
+"""What JSON allows before an object."""
+
 # The end of a string is optional, so that one without an end is looked through once.
 _STRING_OR_BRACKET = pattern(rb'"[^"]*"?|[][{}]')
 
@@ -37,6 +40,8 @@ def repair(line: bytes) -> bytes | None:
     Agents written in JavaScript cut strings in the middle of a surrogate pair, and tools print bytes that are
     no UTF-8. The standard library reads both; what cannot be said in UTF-8 becomes a question mark.
     """
+    if not line.lstrip(_BLANKS).startswith(b"{"):
+        return None  # as most of what is no event: to read it as JSON would take longer than all else
     if len(line) > LONGEST_REPAIR or _is_too_deep(line):
         return None  # as Python objects it would take many times its size
     try:
