@@ -14,7 +14,7 @@ import pytest
 
 from ralph.adapters.processes.keeper import ask_for_keeper
 from ralph.adapters.processes.runner import PosixProcessRunner
-from ralph.adapters.processes.watcher import start_watcher
+from ralph.adapters.processes.watcher import can_start, start_watcher
 from ralph.adapters.processes.watcher_program import (
     COMPILED,
     FORMAT,
@@ -81,6 +81,12 @@ def test_where_the_first_does_nothing_the_next_is_taken() -> None:
     assert (ended.code, said) == (0, [b"hello\n"])
 
 
+def test_one_that_this_system_does_not_run_is_known_before_a_run_needs_it() -> None:
+    """As the doctor asks."""
+    assert not can_start(WatcherProgram(b"no program of this machine", "", ("watcher",)))
+    assert not can_start(WatcherProgram(Path("/bin/false").read_bytes(), "", ("watcher",)))
+
+
 PROGRAMS = [
     pytest.param(python_watcher(), id="in Python"),
     pytest.param(compiled_watcher(), marks=is_built, id="compiled"),
@@ -110,6 +116,11 @@ def test_variables_that_would_become_others_are_refused(
         "cannot run env: embedded null byte",
         "cannot run env: illegal environment variable name",
     )
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_one_that_this_system_runs_can_be_started(program: WatcherProgram) -> None:
+    assert can_start(program)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may start as many processes as it likes")
