@@ -170,7 +170,8 @@ def _find_program(name: str, environment: Mapping[str, str], find: Find | None) 
         found = find_program(name, path, mode=os.F_OK)  # exec will say what is wrong with it
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    return os.path.abspath(found)  # PATH may have a relative folder, and the child is in another one  # noqa: PTH100
+    # PATH may have a relative folder, and the child is in another one. Not abspath: in `link/..` the system follows the link first.
+    return found if found.startswith(os.sep) else f"{os.getcwd()}/{found}"  # noqa: PTH109
 
 
 def _open_stdin(command: Command, theirs: list[int]) -> int:
