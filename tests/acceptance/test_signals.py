@@ -69,8 +69,6 @@ def test_signals_that_come_while_the_record_is_waited_for_end_a_run_that_has_not
             wait_for(lambda: heeds(process.pid, signal.SIGTERM), "the run to heed signals")
             for number in numbers:
                 process.send_signal(number)
-            if len(numbers) > 1:
-                record.execute("ROLLBACK")  # nothing is waited for any more
             code, err = ended(process)
     assert code == 130
     assert "ending the agent" not in err

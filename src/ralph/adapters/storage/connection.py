@@ -26,6 +26,10 @@ MAINTAINED = 2_000_000
 """Bytes of a record for which a statement of our own maintenance may compute a second more: a slow machine needs a tenth."""
 _STEPS = 50_000
 """Instructions of SQLite between two looks at the clock: a few milliseconds."""
+_DEAF_SECONDS = 0.05
+"""How long SQLite itself waits for whoever holds the record: Python heeds no signal meanwhile."""
+_PAUSE = 0.01
+"""Before SQLite is asked again: sometimes it does not wait at all."""
 
 TABLES = frozenset(
     {
@@ -41,16 +45,33 @@ MOVE = "Move it (and its -wal and -shm files) away; a new one is made. The agent
 
 
 class Connection(sqlite3.Connection):
-    """Interrupts a statement that computes for too long."""
+    """Interrupts a statement that computes for too long, and waits ``patience`` seconds while others hold the record."""
 
-    ends, extra = float("inf"), 0.0
+    ends, extra, patience = float("inf"), 0.0, 0.0
     _is_durable: bool | None = None
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         self.ends = time.thread_time() + MOST_SECONDS + self.extra
-        return super().execute(*arguments)
+        try:
+            return super().execute(*arguments)
+        except sqlite3.OperationalError as error:
+            if self.in_transaction or not _is_busy(error):
+                raise
+        return self._execute_later(*arguments)
+
+    def _execute_later(self, *arguments: Any) -> sqlite3.Cursor:
+        """In short steps, so that Ctrl-C ends the wait."""
+        gives_up = time.monotonic() + self.patience
+        while True:
+            time.sleep(_PAUSE)
+            try:
+                return super().execute(*arguments)
+            except sqlite3.OperationalError as error:
+                if time.monotonic() > gives_up or not _is_busy(error):
+                    raise
 
     def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        """In a transaction only, which holds the record already."""
         self.ends = time.thread_time() + MOST_SECONDS + self.extra
         return super().executemany(*arguments)
 
@@ -60,6 +81,10 @@ class Connection(sqlite3.Connection):
         if durable is not self._is_durable:
             self.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._is_durable = durable
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 @contextmanager
@@ -87,9 +112,10 @@ def connect(path: Path, *, options: str = "", timeout: float) -> Connection:
     _require_own_log(path)
     target = f"{path.absolute().as_uri()}?{options}" if options else path
     connection = sqlite3.connect(
-        target, uri=bool(options), timeout=timeout, isolation_level=None, cached_statements=64, factory=Connection
+        target, uri=bool(options), timeout=_DEAF_SECONDS, isolation_level=None, cached_statements=64, factory=Connection
     )  # fmt: skip
     try:
+        connection.patience = timeout
         connection.text_factory = decode
         connection.row_factory = check_rows(path)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)

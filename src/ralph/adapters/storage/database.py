@@ -6,7 +6,6 @@ import errno
 import os
 import sqlite3
 import stat
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -56,7 +55,7 @@ def open_database(path: Path) -> Connection:
         _close_to_others(path)
         connection = connect(path, timeout=BUSY_TIMEOUT)
         try:
-            _use_wal(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.make_durable(durable=False)
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
@@ -79,20 +78,6 @@ def _close_to_others(path: Path) -> None:
             found = path.lstat()
             if stat.S_ISREG(found.st_mode) and found.st_mode & OTHERS and found.st_uid == os.geteuid():
                 path.chmod(found.st_mode & PRIVATE_FILE)
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """The first process switches a new file over; SQLite's busy timeout does not make the others wait for that."""
-    deadline = time.monotonic() + BUSY_TIMEOUT
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 def _migrate(connection: Connection, path: Path) -> None:
