@@ -205,7 +205,11 @@ def _signals(run: Run) -> Iterator[Callable[[], None]]:
         heeded[number]()
         loop.call_soon_threadsafe(int)  # wakes the loop, if it is what waits
 
+    is_handed_over = False
+
     def hand_over() -> None:
+        nonlocal is_handed_over
+        is_handed_over = True
         for number, stop in heeded.items():
             loop.add_signal_handler(number, stop)
 
@@ -219,7 +223,8 @@ def _signals(run: Run) -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt from None
         raise
     finally:
-        for number in SIGNALS:
+        # A terminal that is closed while an open run ends does not cut that off.
+        for number in SIGNALS if is_handed_over else tuple(heeded):
             if not loop.remove_signal_handler(number):  # it was not handed over
                 signal.signal(number, _usual(number))
 
