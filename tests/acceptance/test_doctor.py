@@ -72,7 +72,7 @@ def test_it_says_which_parts_are_compiled(project: Project) -> None:
     project.program("claude", CLAUDE)
     project.settings(agent={"command": "claude"})
     found = findings(project, check=0)["compiled"]
-    names = {"the watcher": compiled_watcher(), "the search for secrets": load_library()}
+    names = {"watcher": compiled_watcher(), "search for secrets": load_library()}
     missing = [name for name, part in names.items() if part is None]
     assert found["details"]["missing"] == missing
     assert found["health"] == ("absent" if missing else "good")

@@ -296,17 +296,17 @@ def _compiled_parts() -> tuple[Finding, ...]:
     watcher = compiled_watcher()
     lost = {}
     if watcher is None or not can_start(watcher):
-        lost["the watcher"] = "agents start a little slower"
+        lost["watcher"] = "agents start a little slower"
     if load_library() is None:
-        lost["the search for secrets"] = (
+        lost["search for secrets"] = (
             "an agent's output is searched more slowly, and more stays in it: docs/security.md"
         )
     details = {"missing": list(lost)}
     if not lost:
         text = "the watcher and the search for secrets"
         return (Finding(Area.SYSTEM, "compiled", Health.GOOD, text, details=details),)
-    text = "; ".join(f"without {name}, {what}" for name, what in lost.items())
-    is_built = COMPILED.exists() and LIBRARY.exists()
-    refusal = "it was compiled, but this Python or this system cannot run what is in memory only"
-    advice = refusal if is_built else "install a C compiler, then ralph again, from its sources"
+    text = "; ".join(f"without the compiled {name}, {what}" for name, what in lost.items())
+    advice = "install a C compiler, then reinstall ralph from source"
+    if COMPILED.exists() and LIBRARY.exists():  # of another version, or damaged, or refused
+        advice += "; if that changes nothing, this system does not run code that is only in memory"
     return (Finding(Area.SYSTEM, "compiled", Health.ABSENT, text, (advice,), details=details),)
