@@ -8,7 +8,7 @@ RalphError            message, and what to do about it
 ├─ AgentUnavailable   executable missing, not logged in                exit 4
 ├─ GitFailed          git cannot do what the work needs                exit 4
 ├─ SetupFailed        a worktree cannot be made able to build          exit 4
-├─ TooManyProcesses   the system starts no more of them for this user  exit 4
+├─ TooManyProcesses   the system will start no more for this user      exit 4
 ├─ OutOfMemory        the system gives no more of it                   exit 4
 ├─ ServiceRefused     a forge or tracker will not: login, permission   exit 4
 ├─ ServiceAway        it cannot be reached, or is busy                 exit 5
@@ -91,14 +91,14 @@ class TooManyFiles(StoreError):
 
 
 class TooManyProcesses(RalphError):
-    """The system starts no more processes or threads for this user."""
+    """The system will not start any more processes or threads for this user."""
 
     exit_code = 4
 
     def __init__(self) -> None:
         super().__init__(
-            "the system starts no more processes for this user",
-            hint="end some, or raise the limit and try again: `ulimit -u 100` or more",
+            "the system will not start any more processes for this user",
+            hint="end some, or raise the limit (`ulimit -u`, or the container's) and try again",
         )
 
 

@@ -231,4 +231,4 @@ def test_where_no_process_can_be_started_it_says_so() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
     )
-    assert "TooManyProcesses: the system starts no more processes for this user" in ran.stderr
+    assert "TooManyProcesses: the system will not start any more processes for this user" in ran.stderr
