@@ -49,6 +49,8 @@ def begin_watcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     """Whatever a watcher must do, both programs do, also for small ralphs that a test starts (``chosen_watcher.py``)."""
     monkeypatch.setenv("CHOSEN_WATCHER", request.param)
     program = python_watcher() if request.param == "in Python" else compiled_watcher()
+    if PURE:
+        assert compiled_watcher() is None, "RALPH_PURE=1 asks for none, but there is one: install ralph again"
     if program is None:
         assert PURE or shutil.which("cc") is None, (
             "it could not be compiled, or RALPH_PURE=1 has removed it: install ralph again"
