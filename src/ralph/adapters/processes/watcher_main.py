@@ -120,7 +120,7 @@ def main(run_ids: set[str]) -> NoReturn:
             break
         try:
             is_keeper = os.fork() == 0
-        except OSError:  # too many processes: who asked hears that there is no keeper
+        except OSError:  # too many processes: whoever asked is told that there is no keeper
             is_keeper = False
         if is_keeper:
             try:

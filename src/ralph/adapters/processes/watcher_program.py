@@ -40,7 +40,7 @@ class WatcherProgram:
     """``code`` is kept: every later watcher of this process is what the first one was, whatever an agent has made of the files
     meanwhile. What judges is told by it how a program ended.
 
-    ``runs_it`` is the file that runs the code, which is a program itself if that is empty. ``words`` come before the code's descriptor.
+    ``runs_it`` is the program that runs the code; empty: the code is a program itself. ``words`` come before the code's descriptor.
     """
 
     code: bytes
