@@ -26,7 +26,7 @@ MAINTAINED = 2_000_000
 """Bytes of a record for which a statement of our own maintenance may compute a second more: a slow machine needs a tenth."""
 _STEPS = 50_000
 """Instructions of SQLite between two looks at the clock: a few milliseconds."""
-_DEAF_SECONDS = 0.05
+_DEAF_SECONDS = 0.25
 """How long SQLite itself waits for whoever holds the record: Python heeds no signal meanwhile."""
 _PAUSE = 0.01
 """Before SQLite is asked again: sometimes it does not wait at all."""
