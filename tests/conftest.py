@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import settings
 # Shared machines are slow at times; a deadline per example would test the machine.
 settings.register_profile("ralph", deadline=None)
 settings.load_profile("ralph")
+
+# Whoever runs the tests by `nohup`, or in the background of a script, ignores these, and so would each program that a test starts.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
