@@ -109,7 +109,8 @@ bench-growth: $(VENV)/dev ## measure ralph as it grows: 10,000 iterations in a r
 	@$(BIN)/python -m bench --only growth --only crowd
 
 bench-peers: $(VENV)/dev ## measure ralph beside other harnesses and write bench/PEERS.md; HARNESSES=ralph,ralphy chooses, PAGE=FILE writes elsewhere; needs npm
-	@$(BIN)/python -m bench.peers $(if $(HARNESSES),--harness '$(HARNESSES)') --write '$(or $(PAGE),bench/PEERS.md)'
+	@$(MAKE) --no-print-directory VENV=$(VENV)/peers $(VENV)/peers/runtime
+	@BENCH_RALPH=$(CURDIR)/$(VENV)/peers/bin/ralph $(BIN)/python -m bench.peers $(if $(HARNESSES),--harness '$(HARNESSES)') --write '$(or $(PAGE),bench/PEERS.md)'
 
 fix: $(VENV)/dev ## format, and fix what can be fixed automatically
 	$(BIN)/ruff format .

@@ -67,7 +67,7 @@ class Project:
         return self.ralph("run", "-p", PROMPT, *limit, *arguments, expected=(LIMIT_REACHED,))
 
     def python(self, code: str, *arguments: str) -> Cost:
-        return self.run([sys.executable, "-c", code, *arguments])
+        return self.run([python_program(), "-c", code, *arguments])
 
     def run(
         self, argv: Sequence[str], *, expected: Sequence[int] = (0,), stdin: Path | int | None = None
@@ -96,8 +96,13 @@ class Project:
 
 
 def ralph_program() -> str:
-    """The console script next to our Python: what users start."""
-    return str(Path(sys.executable).parent / "ralph")
+    """What users start: the console script that BENCH_RALPH names, or the one next to our Python."""
+    return os.environ.get("BENCH_RALPH") or str(Path(sys.executable).with_name("ralph"))
+
+
+def python_program() -> str:
+    """That of ``ralph_program``: with other packages it takes another time to start."""
+    return str(Path(ralph_program()).with_name("python"))
 
 
 @contextmanager

@@ -21,8 +21,10 @@ from bench.faults.stage import CannotRunError
 from bench.peers.contenders import BARE, CONTENDERS, RALPH
 from bench.peers.figures import LOADS, PYTHON, STREAMS, Job, Measured, goals, lines
 from bench.peers.habits import try_habits, write_habits
+from bench.peers.new_files import LONGEST, wait_for_new_files
 from bench.peers.page import render
 from bench.peers.plays import Place, Played, build_agent, run_measured
+from bench.project import python_program
 from bench.row import Row
 from bench.stream_data import MEGABYTE, write_idle, write_long_line, write_stream, write_tool_results
 from bench.streams import BARE_PASS
@@ -83,7 +85,6 @@ def compare(names: Sequence[str], sizes: Sizes, *, seconds: float) -> tuple[str,
         message = "memory and CPU of a tree of processes can only be read on Linux"
         raise CannotMeasure(message)
     present, absent = install(names)
-    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ralph-peers-") as temporary:
         folder = Path(temporary).resolve()
         agent = build_agent(folder)
@@ -91,6 +92,8 @@ def compare(names: Sequence[str], sizes: Sizes, *, seconds: float) -> tuple[str,
         habit = folder / "habits.ndjson"
         write_habits(habit)
         habits = {name: try_habits(place, habit) for name, place in places.items()}
+        dear = wait_for_new_files([place.folder for place in places.values()], longest=min(seconds, LONGEST))
+        began = time.monotonic()
         starts: list[Row] = startup.measure(folder, rounds=sizes.start_rounds) if RALPH in present else []
         measured, rounds, failures = take(places, folder, agent, sizes, deadline=began + seconds)
     found = lines(measured)
@@ -100,7 +103,7 @@ def compare(names: Sequence[str], sizes: Sizes, *, seconds: float) -> tuple[str,
         goals=goals(measured, found, starts) if RALPH in present else (),
         names=present,
         absent=absent,
-        failures=failures,
+        failures=[*failures, dear] if dear else failures,
         rounds=rounds,
         seconds=time.monotonic() - began,
     )
@@ -199,7 +202,7 @@ def _baselines(job: Job, folder: Path, agent: Path, streams: Mapping[Job, Path])
 
     def python(code: str, *arguments: str) -> Play:
         return lambda is_sampled: run_measured(
-            [sys.executable, "-c", code, *arguments],
+            [python_program(), "-c", code, *arguments],
             cwd=folder,
             environment={},
             agent=agent,

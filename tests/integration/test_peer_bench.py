@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
+from bench.peers import new_files
 from bench.peers.__main__ import Sizes, compare
 from bench.peers.contenders import BARE, RALPH
 
@@ -26,6 +28,17 @@ def test_ralph_is_compared_with_the_bare_loop() -> None:
     assert list(versions) == [RALPH, BARE]
     assert {row[-1] for row in goals.values()} <= {"met", "missed"}
     assert {"an iteration over the bare loop", "ralph --version"} <= set(goals)
+
+
+@pytest.mark.parametrize(("usual", "is_told"), [(0.0, True), (float("inf"), False)])
+def test_files_that_stay_dear_are_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usual: float, is_told: bool
+) -> None:
+    monkeypatch.setattr(new_files, "USUAL", usual)
+
+    told = new_files.wait_for_new_files([tmp_path], longest=0.0)
+
+    assert told.startswith("To make a file took ") is is_told
 
 
 def table(section: str) -> dict[str, list[str]]:
