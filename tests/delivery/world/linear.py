@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
@@ -143,10 +144,13 @@ class Linear:
         self._update("colleague", key, stateId=name)
 
     def comment(self, user: str, key: str, text: str) -> None:
-        query = "mutation($input: CommentCreateInput!) { commentCreate(input: $input) { comment { id } } }"
-        made = self._as(user, query, input={"issueId": key, "body": text})["commentCreate"]["comment"]["id"]
+        query = "mutation($input: CommentCreateInput!) { commentCreate(input: $input) { comment { id createdAt } } }"
+        made = self._as(user, query, input={"issueId": key, "body": text})["commentCreate"]["comment"]
         if user == OUTSIDER:
-            self.beyond.outsiders[made] = user
+            self.beyond.outsiders[made["id"]] = user
+        # Two comments of one millisecond would have no order.
+        while datetime.now(UTC) < datetime.fromisoformat(made["createdAt"]) + timedelta(milliseconds=1):
+            pass
 
     def edit_last_comment(self, user: str, key: str, text: str) -> None:
         own = [one for one in self._comments(key) if self._author(one) == user]
