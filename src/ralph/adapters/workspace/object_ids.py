@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ralph.adapters import beneath
 
-try:  # Python's own: hashlib brings OpenSSL along, which nothing else of most runs needs
+try:  # Python's own: hashlib loads OpenSSL, which a run that proves nothing does without
     from _sha1 import sha1  # type: ignore[import-not-found]
 
     if sys.version_info >= (3, 12):
@@ -27,7 +27,11 @@ CHUNK = 1_000_000
 
 def begin_id(size: int, like: str) -> _Hash:
     """To be updated with ``size`` bytes of content; ``like``: an id of the same kind."""
-    hashed: _Hash = (sha1 if len(like) == 40 else sha256)(usedforsecurity=False)
+    hashlib = sys.modules.get(
+        "hashlib"
+    )  # OpenSSL's are several times as fast, if something else has loaded it
+    name, own = ("sha1", sha1) if len(like) == 40 else ("sha256", sha256)
+    hashed: _Hash = getattr(hashlib, name, own)(usedforsecurity=False)
     hashed.update(b"blob %d\0" % size)
     return hashed
 
@@ -44,9 +48,11 @@ def id_of_file(file: Path, like: str, top: Path) -> str:
         with beneath.open_plain(file, top) as opened:
             size = os.fstat(opened.fileno()).st_size
             hashed = begin_id(size, like)
+            left = size + 1  # one byte more tells that the file has grown
             # Room for a whole chunk would take longer than most files to read.
-            while chunk := opened.read(min(CHUNK, size + 1)):
+            while left and (chunk := opened.read(min(CHUNK, left))):
                 hashed.update(chunk)
+                left -= len(chunk)
     except OSError:
         return ""
     return hashed.hexdigest()
