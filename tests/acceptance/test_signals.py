@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from ralph.adapters.storage.database import BUSY_TIMEOUT
 
 from .conftest import DONE, PROMPT, Project
 from .running import alive, ended, kinds, running, wait_for
@@ -54,26 +57,54 @@ def test_a_signal_that_comes_while_the_run_is_being_opened_ends_it_properly(
     assert "To continue: `ralph resume`" in err
 
 
-@pytest.mark.parametrize("numbers", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGINT)])
-def test_signals_that_come_while_the_record_is_waited_for_end_a_run_that_has_not_begun(
-    project: Project, numbers: tuple[signal.Signals, ...]
-) -> None:
+@pytest.fixture
+def holder(project: Project) -> Iterator[sqlite3.Connection]:
+    """Holds the record. No agent has begun when it is free again, either."""
     project.settings(agent={"command": "claude"})
     project.agent([{"touch": "started"}, {"say": "not yet"}])
     project.ralph("status")
-    record = sqlite3.connect(project.root / ".ralph" / "ralph.db", isolation_level=None)
-    with closing(record):
+    with closing(sqlite3.connect(project.root / ".ralph" / "ralph.db", isolation_level=None)) as record:
         record.execute("PRAGMA journal_mode = WAL")
         record.execute("BEGIN IMMEDIATE")
-        with running(project, "-p", PROMPT, "-m", "50") as process:
-            wait_for(lambda: heeds(process.pid, signal.SIGTERM), "the run to heed signals")
-            for number in numbers:
-                process.send_signal(number)
-            code, err = ended(process)
+        yield record
+    assert not (project.root / "started").exists()
+
+
+def test_a_signal_that_comes_while_the_record_is_waited_for_ends_the_run_as_it_begins(
+    project: Project, holder: sqlite3.Connection
+) -> None:
+    with running(project, "-p", PROMPT, "-m", "50") as process:
+        wait_for(lambda: heeds(process.pid, signal.SIGTERM), "the run to heed signals")
+        process.send_signal(signal.SIGTERM)
+        holder.execute("ROLLBACK")
+        code, err = ended(process)
     assert code == 130
     assert "ending the agent" not in err
+    assert project.rows("SELECT outcome FROM runs") == [("cancelled",)]
+
+
+def test_a_second_signal_ends_the_wait_for_the_record(project: Project, holder: sqlite3.Connection) -> None:
+    with running(project, "-p", PROMPT, "-m", "50") as process:
+        wait_for(lambda: heeds(process.pid, signal.SIGTERM), "the run to heed signals")
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=BUSY_TIMEOUT * 0.8)
+    assert process.returncode == 130
     assert "locked" not in err
-    assert not (project.root / "started").exists()
+
+
+def test_a_signal_after_the_record_could_not_be_written_prints_no_traceback(project: Project) -> None:
+    project.settings(agent={"command": "claude"})
+    lasts = "sleep 1; touch started; while [ ! -f go ]; do sleep 0.05; done"
+    project.agent([{"run": ": > .ralph/ralph.db-wal"}, {"say": "late"}, {"run": lasts}])
+    with running(project, "-p", PROMPT, "-m", "50") as process:
+        wait_for((project.root / "started").exists, "the agent")
+        process.send_signal(signal.SIGINT)
+        (project.root / "go").touch()
+        code, err = ended(process)
+    assert code == 4
+    assert "Traceback" not in err
+    assert "ralph.db" in err
 
 
 def heeds(pid: int, number: signal.Signals) -> bool:

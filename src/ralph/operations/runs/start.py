@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph.errors import RalphError
 from ralph.values import dataclass
 
 if TYPE_CHECKING:
@@ -262,9 +263,10 @@ class Run:
         requested = StopRequested(now=self._control.request(now=now, why=why))
         if self._kit is None:  # there is no step yet; the end of the run will say it
             return
-        if why:
-            self._kit.publish(Warned(f"{why}: the run ends, and `ralph resume` continues it"))
-        self._kit.publish(requested)
+        with suppress(RalphError):  # nothing can be put on record any more, which ends the run by itself
+            if why:
+                self._kit.publish(Warned(f"{why}: the run ends, and `ralph resume` continues it"))
+            self._kit.publish(requested)
 
 
 class OpenRun:
