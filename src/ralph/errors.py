@@ -110,7 +110,7 @@ class OutOfMemory(RalphError):
     def __init__(self) -> None:
         super().__init__(
             "the system gives ralph no more memory",
-            hint="end other programs, or raise the limit and try again: `ulimit -v 200000` or more",
+            hint="end other programs, or raise the limit (`ulimit -v`, or the container's) and try again",
         )
 
 

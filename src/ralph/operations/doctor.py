@@ -299,7 +299,7 @@ def _compiled_parts() -> tuple[Finding, ...]:
         lost["watcher"] = "agents start a little slower"
     if load_library() is None:
         lost["search for secrets"] = (
-            "an agent's output is searched more slowly, and more stays in it: docs/security.md"
+            "an agent's output is searched more slowly, and more secrets may stay in it: docs/security.md"
         )
     details = {"missing": list(lost)}
     if not lost:
