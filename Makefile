@@ -108,9 +108,9 @@ bench: $(VENV)/dev ## measure what ralph costs, as ratios to a bare shell loop a
 bench-growth: $(VENV)/dev ## measure ralph as it grows: 10,000 iterations in a run, 200 loops at a time; ten minutes
 	@$(BIN)/python -m bench --only growth --only crowd
 
-bench-peers: $(VENV)/dev ## measure ralph beside other harnesses and write bench/PEERS.md; HARNESSES=ralph,ralphy chooses, PAGE=FILE writes elsewhere; needs npm
+bench-peers: $(VENV)/dev ## measure ralph beside other harnesses and write bench/PEERS.md; HARNESSES=ralph,ralphy chooses, PAGE=FILE writes elsewhere, SMALL=1 only prints a quick try; needs npm
 	@$(MAKE) --no-print-directory VENV=$(VENV)/peers $(VENV)/peers/runtime
-	@BENCH_RALPH=$(CURDIR)/$(VENV)/peers/bin/ralph $(BIN)/python -m bench.peers $(if $(HARNESSES),--harness '$(HARNESSES)') --write '$(or $(PAGE),bench/PEERS.md)'
+	@BENCH_RALPH=$(CURDIR)/$(VENV)/peers/bin/ralph $(BIN)/python -m bench.peers $(if $(HARNESSES),--harness '$(HARNESSES)') $(if $(SMALL),--small,--write '$(or $(PAGE),bench/PEERS.md)')
 
 fix: $(VENV)/dev ## format, and fix what can be fixed automatically
 	$(BIN)/ruff format .
@@ -134,7 +134,8 @@ test-dist: dist ## install what `make dist` built by file, each into an environm
 	@set -e; for file in dist/*; do \
 	  $(PYTHON) -m venv --clear $(VENV)/try; \
 	  $(VENV)/try/bin/pip install --quiet "$$file"; \
-	  $(VENV)/try/bin/ralph demo >/dev/null 2>&1 && echo "$$file: installed, and the demo ran"; \
+	  $(VENV)/try/bin/ralph demo >/dev/null 2>&1; \
+	  echo "$$file: installed, and the demo ran"; \
 	  case $$file in *.tar.gz) ! command -v cc >/dev/null || ls $(VENV)/try/lib/*/site-packages/ralph/adapters/processes/watcher_main.elf;; esac; \
 	done; rm -rf $(VENV)/try
 

@@ -12,6 +12,7 @@ from statistics import median
 from bench.child import LONGEST, CannotMeasure, interleaved
 from bench.project import Project, new_project
 from bench.row import Bar, Row, as_ratio
+from ralph.adapters.processes.watcher_program import watcher_programs
 
 ROUNDS = 15
 
@@ -60,8 +61,6 @@ def _until_exec(project: Project, note: Path) -> float:
 
 def _watcher(project: Project) -> float:
     """As ``start_watcher`` starts it; the byte says that ralph has left, so it ends at once."""
-    from ralph.adapters.processes.watcher_program import watcher_programs  # brings asyncio along
-
     ours, theirs = socketpair()
     with ours, theirs:
         ours.send(b"b")

@@ -20,12 +20,12 @@ HEAD = """# ralph beside its peers
 
 One run on {date}, with one agent for all: a small C program, installed as `claude`, that adds a line to a file of the project
 and prints. Harness after harness, round after round; figures are medians. Every harness is set to do nothing but loop: no
-guardrail, no commits, no pause where it has a setting for that (bench/peers/contenders.py); it is installed by itself, without
-the tools of its developers. The first round measured memory; timed rounds after it: {rounds}. {system}.
+guardrail, no commits, no pause where it has a setting for that (bench/peers/contenders.py). Each is installed as its users do,
+without the tools of its developers. The first round measured memory; timed rounds after it: {rounds}. {system}.
 
 Figures depend on the machine, and so do ratios, if less. Make your own with `make bench-peers` (it needs Linux, npm, Python
-3.12, a C compiler and ten minutes); `.venv/bin/python -m bench.peers --small` tries it out in two. What the same harnesses
-make of hostile agents is in [the fault matrix](../docs/faults.md).
+3.12, a C compiler and ten minutes, or seven more if many files were deleted just before); `make bench-peers SMALL=1` tries it out
+in two. What the same harnesses make of hostile agents is in [the fault matrix](../docs/faults.md).
 """
 
 HOW = """How to read it:
