@@ -23,7 +23,8 @@ PROGRAMS = {
     "sign_search": [("-O3", "-shared", "-fPIC")],
     "watcher_main": [("-O2", "-s", "-static"), ("-O2", "-s")],
 }
-"""By name, the flags of the compiler, as they are tried. Nothing of them knows Python, so one build serves all versions."""
+"""Compiler flags for each, in the order they are tried. Neither program uses Python, so one build serves all versions."""
+LONGEST_SECONDS = 120
 
 
 class CompiledParts(BuildHookInterface):  # type: ignore[type-arg]
@@ -50,10 +51,13 @@ def _compile(source: Path, made: Path, flags: list[tuple[str, ...]]) -> Path | N
     try:
         compiler = shlex.split(os.environ.get("CC", "cc"))
         for each in flags:
-            ran = subprocess.run([*compiler, *each, "-o", made, source], capture_output=True, check=False)
+            command = [*compiler, "-std=gnu11", *each, "-o", made, source]
+            ran = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=LONGEST_SECONDS
+            )
             if ran.returncode == 0 and made.exists():
                 return made
-    except (OSError, ValueError):
+    except (OSError, ValueError, subprocess.TimeoutExpired):
         pass
     return None
 

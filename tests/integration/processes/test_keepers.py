@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -83,6 +84,28 @@ def test_after_the_watcher_was_killed_the_next_program_gets_a_new_one(
     ]
     assert [len(each.left_behind) for each in (first, *others)] == [1, 1, 1]
     assert watcher.pid != killed
+
+
+def test_what_is_released_lives_on_whatever_ralph_has_not_heard(
+    watcher: Watcher, tmp_path: Path, alive: Alive, until: Until
+) -> None:
+    """A child run goes on beside its parent, whose program ended in the moment in which the session was cancelled."""
+    script = [str(CHILDREN / "leaves_a_daemon.py"), str(tmp_path / "pid"), "clear"]
+    argv = [os.fsencode(word) for word in (sys.executable, "-I", "-S", *script)]
+
+    async def scenario() -> tuple[int, int]:
+        with open(os.devnull, "r+b") as null:  # noqa: ASYNC230, PTH123
+            keeper = await watcher.start((argv[0], argv, {}, b"/"), [null.fileno()] * 3)
+        select.select([keeper.control], [], [], 60)  # that the program has ended stays unread
+        keeper.release()
+        return keeper.pid, int((tmp_path / "pid").read_text())
+
+    keeper, daemon = asyncio.run(asyncio.wait_for(scenario(), 60))
+    try:
+        until(lambda: not alive(keeper))
+        assert alive(daemon)
+    finally:
+        os.kill(daemon, signal.SIGKILL)
 
 
 def test_a_program_without_its_keeper_is_still_ended_by_a_stop(

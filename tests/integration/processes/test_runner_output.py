@@ -368,6 +368,48 @@ def test_a_folder_on_path_that_may_not_be_searched_hides_nothing(
     assert "no-such-agent: command not found" in missing.error
 
 
+def test_a_program_is_not_looked_for_in_the_folder_where_it_is_to_run(
+    make_runner: Callable[..., PosixProcessRunner], tmp_path: Path
+) -> None:
+    programs, folder = tmp_path / "programs", tmp_path / "folder"
+    for place, mode in ((programs, 0o644), (folder, 0o755)):
+        place.mkdir()
+        (place / "tool").write_text("#!/bin/sh\n")
+        (place / "tool").chmod(mode)
+    runner = make_runner(environment={"PATH": str(programs)})
+    ended = asyncio.run(runner.run(Command(argv=("tool",), cwd=folder)))
+    assert ended.error.startswith("cannot run tool: permission denied")
+
+
+@pytest.mark.parametrize(
+    ("path", "ran"),
+    [
+        pytest.param(".:/bin", b"here", id="relative"),
+        pytest.param("link/..:/bin", b"elsewhere", id="relative, above a link"),
+        pytest.param("{here}/link/..:/bin", b"elsewhere", id="absolute, above a link"),
+    ],
+)
+def test_what_the_path_names_is_what_runs(
+    make_runner: Callable[..., PosixProcessRunner],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    ran: bytes,
+) -> None:
+    here, folder, elsewhere = tmp_path / "here", tmp_path / "folder", tmp_path / "elsewhere"
+    for place in (here, folder, elsewhere):
+        place.mkdir()
+        (place / "tool").write_text(f"#!/bin/sh\necho {place.name}\n")
+        (place / "tool").chmod(0o755)
+    (elsewhere / "below").mkdir()
+    (here / "link").symlink_to(elsewhere / "below")  # whose `..` is elsewhere
+    monkeypatch.chdir(here)
+    said: list[bytes] = []
+    runner = make_runner(environment={"PATH": path.format(here=here)})
+    asyncio.run(runner.run(Command(argv=("tool",), cwd=folder), on_lines=said.extend))
+    assert said == [ran]
+
+
 def test_a_stop_that_nobody_awaits_is_no_warning_when_nothing_starts(
     runner: PosixProcessRunner, tmp_path: Path
 ) -> None:

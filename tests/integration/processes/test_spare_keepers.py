@@ -84,6 +84,20 @@ def spare(say: Say, watcher: Watcher, until: Until) -> tuple[int, int]:
     return spare_of(watcher.pid, until)
 
 
+@pytest.mark.parametrize("name", ["/bin/missing", "a\0b"], ids=["no such program", "no name of a program"])
+def test_after_a_program_that_could_not_be_started_there_is_a_spare_again(
+    kept: PosixProcessRunner,
+    tmp_path: Path,
+    watcher: Watcher,
+    spare: tuple[int, int],
+    until: Until,
+    name: str,
+) -> None:
+    ended = asyncio.run(kept.run(Command(argv=("sh", "-c", "true", name), cwd=tmp_path / "missing")))
+    assert ended.error
+    assert spare_of(watcher.pid, until) != spare
+
+
 def test_the_next_program_is_what_was_ready_for_it(say: Say, spare: tuple[int, int]) -> None:
     exit_, said = say("echo $PPID $$; exit 7")
     assert [*map(int, said[0].split())] == [*spare]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import resource
 import socket
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ralph.adapters.processes.keeper import ask_for_keeper
+from ralph.adapters.processes.keeper import Request, ask_for_keeper, encode_request
+from ralph.adapters.processes.nameless_file import nameless_copy
 from ralph.adapters.processes.runner import PosixProcessRunner
 from ralph.adapters.processes.watcher import can_start, start_watcher
+from ralph.adapters.processes.watcher_main import LONGEST_MESSAGE
 from ralph.adapters.processes.watcher_program import (
     COMPILED,
     FORMAT,
@@ -24,6 +27,7 @@ from ralph.adapters.processes.watcher_program import (
     watcher_programs,
 )
 from ralph.engine.ports import Command, Exit
+from ralph.errors import TooManyProcesses
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a watcher starts no programs")
 RUN_ID = f"program-{os.getpid()}"
@@ -69,22 +73,23 @@ def test_none_is_taken_where_there_is_none(tmp_path: Path) -> None:
 
 
 def test_where_the_first_cannot_be_started_the_next_is() -> None:
-    broken = WatcherProgram(b"no program of this machine", "", ("watcher",))
+    broken = WatcherProgram(b"no program of this machine", None, ("watcher",))
     ended, said = run([broken, python_watcher()], "echo", "hello")
     assert (ended.code, said) == (0, [b"hello\n"])
 
 
 def test_where_the_first_does_nothing_the_next_is_taken() -> None:
     """It needs a newer system, say, or was compiled for another processor."""
-    idle = WatcherProgram(Path("/bin/true").read_bytes(), "", ("watcher",))
+    idle = WatcherProgram(Path("/bin/true").read_bytes(), None, ("watcher",))
     ended, said = run([idle, python_watcher()], "echo", "hello")
     assert (ended.code, said) == (0, [b"hello\n"])
 
 
 def test_one_that_this_system_does_not_run_is_known_before_a_run_needs_it() -> None:
     """As the doctor asks."""
-    assert not can_start(WatcherProgram(b"no program of this machine", "", ("watcher",)))
-    assert not can_start(WatcherProgram(Path("/bin/false").read_bytes(), "", ("watcher",)))
+    assert not can_start(WatcherProgram(b"no program of this machine", None, ("watcher",)))
+    for name in ("true", "false"):
+        assert not can_start(WatcherProgram(Path("/bin", name).read_bytes(), None, ("watcher",)))
 
 
 PROGRAMS = [
@@ -94,15 +99,31 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("size", [100, 31_000, 33_000, 120_000], ids="{} bytes".format)
+@pytest.mark.parametrize(
+    "size", [1000, LONGEST_MESSAGE, LONGEST_MESSAGE + 1, 4 * LONGEST_MESSAGE], ids="{} bytes".format
+)
 def test_a_program_gets_its_arguments_and_variables_whatever_their_size(
     program: WatcherProgram, size: int
 ) -> None:
-    """From 32 kB on they come in a file."""
-    text = "a=b " + "ä" * (size // 2)
-    ended, said = run([program], "sh", "-c", 'printf "%s|" "$0" "$@" "$GIVEN"', text, "", "=", GIVEN=text)
-    assert ended.code == 0, ended
-    assert b"".join(said).decode() == f"{text}||=|{text}|"
+    """Longer ones than a message may be come in a file."""
+
+    def request(filler: str) -> Request:
+        words = ["sh", "-c", 'printf "%s|" "$0" "$@" "$GIVEN"', "a=b ä" + filler, "", "=", "end"]
+        return b"/bin/sh", [word.encode() for word in words], {b"GIVEN": b"c=d"}, b"/"
+
+    filler = "x" * (size - len(encode_request(request(""))))
+    assert len(encode_request(request(filler))) == size
+
+    async def scenario() -> bytes:
+        reading, writing = os.pipe()
+        with open(reading, "rb") as said, start_watcher(RUN_ID, [program]) as watcher:  # noqa: ASYNC230, PTH123
+            keeper = await watcher.start(request(filler), [writing] * 3)
+            os.close(writing)
+            text = await asyncio.to_thread(said.read)
+            keeper.release()
+        return text
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 60)).decode() == f"a=b ä{filler}||=|end|c=d|"
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -123,21 +144,68 @@ def test_one_that_this_system_runs_can_be_started(program: WatcherProgram) -> No
     assert can_start(program)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may start as many processes as it likes")
+@is_built
+def test_a_python_built_for_old_systems_runs_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many of uv's and conda's have no ``memfd_create``, whatever the system has."""
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    ended, said = run([*filter(None, [compiled_watcher()])], "echo", "hello")
+    assert (ended.code, said) == (0, [b"hello\n"])
+    copy = nameless_copy("test", b"sealed", must_seal=True)
+    with pytest.raises(PermissionError):
+        os.pwrite(copy, b"changed", 0)
+    assert os.read(copy, 100) == b"sealed"
+    os.close(copy)
+
+
+needs_limits = pytest.mark.skipif(os.geteuid() == 0, reason="root may start as many processes as it likes")
+
+
+@needs_limits
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_one_that_may_start_no_process_for_a_while_goes_on(
-    program: WatcherProgram, until: Callable[[Callable[[], bool]], None]
+def test_that_no_more_processes_can_be_started_is_said(program: WatcherProgram) -> None:
+    with start_watcher(RUN_ID, [program]) as watcher:
+        runner = PosixProcessRunner(run_id=RUN_ID, base_environment=os.environ, watcher=watcher)
+        usual = resource.prlimit(watcher.pid, resource.RLIMIT_NPROC)
+        resource.prlimit(watcher.pid, resource.RLIMIT_NPROC, (1, usual[1]))
+
+        async def run_some() -> None:
+            for _ in range(3):  # there may have been a spare keeper
+                await runner.run(Command(argv=("true",), cwd=Path("/")))
+
+        with pytest.raises(TooManyProcesses):
+            asyncio.run(run_some())
+        resource.prlimit(watcher.pid, resource.RLIMIT_NPROC, usual)
+        asyncio.run(run_some())
+
+
+@pytest.mark.parametrize(
+    ("limit", "number", "reason"),
+    [
+        pytest.param(resource.RLIMIT_NPROC, 1, errno.EAGAIN, id="processes", marks=needs_limits),
+        pytest.param(resource.RLIMIT_NOFILE, 3, 0, id="descriptors"),
+    ],
+)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_one_that_is_refused_something_for_a_while_watches_on(
+    program: WatcherProgram,
+    until: Callable[[Callable[[], bool]], None],
+    limit: int,
+    number: int,
+    reason: int,
 ) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
         with theirs:
             watcher = program.start([RUN_ID], theirs.fileno())
-        usual = resource.prlimit(watcher.pid, resource.RLIMIT_NPROC)
-        resource.prlimit(watcher.pid, resource.RLIMIT_NPROC, (1, usual[1]))
+        first = ask_for_keeper(ours)
+        until(first.has_answered)  # so it has begun
+        first.dismiss()
+        usual = resource.prlimit(watcher.pid, limit)
+        resource.prlimit(watcher.pid, limit, (number, usual[1]))
         refused = ask_for_keeper(ours)
         until(refused.has_answered)
-        assert refused.pid == 0
-        resource.prlimit(watcher.pid, resource.RLIMIT_NPROC, usual)
+        assert (refused.pid, refused.refused) == (0, reason)
+        resource.prlimit(watcher.pid, limit, usual)
         keeper = ask_for_keeper(ours)
         until(keeper.has_answered)
         assert keeper.pid
@@ -157,7 +225,8 @@ def test_the_watcher_is_named_for_whoever_lists_processes(
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_whoever_ends_all_that_is_called_ralph_does_not_end_what_cleans_up(program: WatcherProgram) -> None:
+def test_it_is_not_called_ralph(program: WatcherProgram) -> None:
+    """Whoever ends all that is must not end what cleans up after it."""
     ended, said = run(
         [program],
         "sh",
@@ -167,44 +236,4 @@ def test_whoever_ends_all_that_is_called_ralph_does_not_end_what_cleans_up(progr
     assert ended.code == 0
     names = b"".join(said).split()
     assert len(names) == 2
-    assert not any(b"ralph" in name for name in names)
-
-
-def test_a_program_is_not_looked_for_in_the_folder_where_it_is_to_run(tmp_path: Path) -> None:
-    programs, folder = tmp_path / "programs", tmp_path / "folder"
-    for place, mode in ((programs, 0o644), (folder, 0o755)):
-        place.mkdir()
-        (place / "tool").write_text("#!/bin/sh\n")
-        (place / "tool").chmod(mode)
-    with start_watcher(RUN_ID) as watcher:
-        runner = PosixProcessRunner(run_id=RUN_ID, base_environment={"PATH": str(programs)}, watcher=watcher)
-        ended = asyncio.run(runner.run(Command(argv=("tool",), cwd=folder)))
-    assert ended.error.startswith("cannot run tool: permission denied")
-
-
-@pytest.mark.parametrize(
-    ("path", "ran"),
-    [
-        pytest.param(".:/bin", b"here\n", id="relative"),
-        pytest.param("link/..:/bin", b"elsewhere\n", id="relative, above a link"),
-        pytest.param("{here}/link/..:/bin", b"elsewhere\n", id="absolute, above a link"),
-    ],
-)
-def test_what_the_path_names_is_what_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, ran: bytes
-) -> None:
-    here, folder, elsewhere = tmp_path / "here", tmp_path / "folder", tmp_path / "elsewhere"
-    for place in (here, folder, elsewhere):
-        place.mkdir()
-        (place / "tool").write_text(f"#!/bin/sh\necho {place.name}\n")
-        (place / "tool").chmod(0o755)
-    (elsewhere / "below").mkdir()
-    (here / "link").symlink_to(elsewhere / "below")  # whose `..` is elsewhere
-    monkeypatch.chdir(here)
-    said: list[bytes] = []
-    with start_watcher(RUN_ID) as watcher:
-        runner = PosixProcessRunner(
-            run_id=RUN_ID, base_environment={"PATH": path.format(here=here)}, watcher=watcher
-        )
-        asyncio.run(runner.run(Command(argv=("tool",), cwd=folder), on_output=said.append))
-    assert said == [ran]
+    assert not any(b"ralph" in name or name.isdigit() for name in names)

@@ -22,7 +22,7 @@ def read_compiled(file: Path) -> bytes | None:
 
 
 def _is_whole(code: bytes) -> bool:
-    """No loader looks, and to run what is missing ends the process. The last thing in the file is a table of sections."""
+    """Loaders do not ask, and code that is missing crashes when it is run. Linkers put a table of sections last."""
     if not code.startswith(_ELF_OF_64_BITS) or len(code) < _HEADER:
         return False
     (start,) = struct.unpack_from("=Q", code, 0x28)

@@ -34,12 +34,13 @@ class NoKeeper(Exception):
 class Keeper:
     """``control`` ends with whoever has the other end: the keeper by our death, we by the keeper's.
 
-    ``root`` becomes the program when it is told on the ``gate`` which.
+    ``root`` becomes the program when it is told on the ``gate`` which. ``refused`` is the errno for which there is no keeper.
     """
 
     control: socket.socket
     pid: int = 0
     root: int = 0
+    refused: int = 0
     gate: socket.socket | None = None
 
     async def start(self, request: Request, standard: Sequence[int], *, within: float) -> None:
@@ -69,8 +70,8 @@ class Keeper:
                 return
 
     def has_answered(self) -> bool:
-        """It has said who it is, or is gone. Does not wait."""
-        if self.pid:
+        """It has said who it is, or why it is not there, or is gone. Does not wait."""
+        if self.pid or self.refused:
             return True
         try:
             said, gates = receive(self.control, MESSAGE, 1)
@@ -78,9 +79,14 @@ class Keeper:
             return False
         except OSError:
             return True
-        if said:
-            self.pid, self.root = map(int, said.split()[1:])
-            adoption.register_other(self.pid)
+        match said.split():
+            case [b"ready", pid, root]:
+                self.pid, self.root = int(pid), int(root)
+                adoption.register_other(self.pid)
+            case [b"error", number]:
+                self.refused = int(number)
+            case _:  # it is gone
+                pass
         for gate in gates:
             self.gate = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fileno=gate)
             self.gate.setblocking(False)

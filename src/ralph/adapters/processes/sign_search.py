@@ -12,9 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph.adapters.files import write_all
 from ralph.adapters.processes.compiled_file import read_compiled
-from ralph.adapters.processes.nameless_file import make_nameless, seal
+from ralph.adapters.processes.nameless_file import nameless_copy
 from ralph.domain.text.masking import Find
 from ralph.domain.text.secret_signs import FOLDED, Sign
 
@@ -79,10 +78,8 @@ def _load() -> ctypes.CDLL | None:
     import ctypes
 
     try:
-        copy = make_nameless("ralph")
+        copy = nameless_copy("ralph", code, must_seal=True)
         try:
-            write_all(copy, code)
-            seal(copy)
             return ctypes.CDLL(f"/proc/self/fd/{copy}")
         finally:
             os.close(copy)

@@ -54,19 +54,24 @@ class Watcher:
         return self._process.pid
 
     async def start(self, request: Request, standard: Sequence[int]) -> Keeper:
-        """The program of the request, started. Raises OSError if it cannot be."""
+        """The program of the request, started. Raises OSError if it cannot be, or a RalphError if nothing can."""
+        refused = 0
         for keeper in self._keepers():
             try:
                 await keeper.start(request, standard, within=ANSWER_SECONDS)
             except NoKeeper:  # an agent may kill what it finds
+                refused = keeper.refused
                 keeper.abandon()
             except BaseException:
                 keeper.abandon()
+                self._ask_ahead()
                 raise
             else:
                 self._has_worked = True
                 self._ask_ahead()
                 return keeper
+        if refused:
+            raise _why_not(OSError(refused, os.strerror(refused)))
         message = "the process that is to watch over it is killed again and again"
         raise OSError(0, message)
 
@@ -76,10 +81,13 @@ class Watcher:
         if self._spare:
             spare = self._spare.pop()
             yield spare
-            has_answered = spare.pid != 0
+            has_answered = bool(spare.pid or spare.refused)
         if has_answered:  # else this watcher would not answer again
             with contextlib.suppress(NoKeeper):
-                yield ask_for_keeper(asked)
+                keeper = ask_for_keeper(asked)
+                yield keeper
+                if keeper.refused:  # as another watcher would be
+                    return
         if self._channel is asked:  # else somebody else has noticed, and there is another one
             self._replace()
         with contextlib.suppress(NoKeeper):
@@ -157,21 +165,35 @@ def start_watcher(run_id: str, programs: Sequence[WatcherProgram] = ()) -> Watch
 
 
 def can_start(program: WatcherProgram) -> bool:
-    """Whether this system runs it: some refuse what is no file of their own."""
+    """Whether this system lets it do its work: some refuse to run what is no file of their own."""
     try:
         process, channel = _start([_TRIED], [program])
     except RalphError:
         return False
     try:
         with channel, contextlib.suppress(OSError):  # it is gone already
+            gives_keepers = not LINUX or _gives_keeper(channel)
             channel.send(b"b")
-        return process.wait(ANSWER_SECONDS) == 0
+        return process.wait(ANSWER_SECONDS) == 0 and gives_keepers
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
         return False
     finally:
         adoption.release_other(process.pid)
+
+
+def _gives_keeper(channel: socket.socket) -> bool:
+    import select
+
+    try:
+        keeper = ask_for_keeper(channel)
+    except NoKeeper:
+        return False
+    select.select([keeper.control], [], [], ANSWER_SECONDS)
+    given = keeper.has_answered() and keeper.pid != 0
+    keeper.dismiss()
+    return given
 
 
 def _start(

@@ -1,6 +1,6 @@
 /* What watcher_main.py does, compiled: a fork of this costs a tenth of a fork of a Python, and each program needs two.
 
-   The two understand the same messages and pass the same tests; why anything is done is said over there. Linux only. It is
+   The two understand the same messages and pass the same tests; the reasons are given over there. Linux only. It is
    linked statically where that can be had, so that it needs no file of the system once it has begun. */
 
 #define _GNU_SOURCE
@@ -22,6 +22,7 @@
 
 #define LONGEST 256
 #define LONGEST_MESSAGE (32 * 1024)
+#define LONGEST_FILE (8 * 1024 * 1024)
 #define STANDARD 3
 #define POLL_SECONDS 0.02
 #define MOST_LOOKS 5
@@ -29,7 +30,7 @@
 #define LONGEST_SECONDS 10.0
 
 /* watcher_program.py looks for it: a build that understands other messages is not started. */
-static const char format[] = "ralph watcher, format 1";
+static const char format[] = "ralph watcher, format 2";
 
 static const int often_ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const int ignored_here[] = {SIGPIPE, SIGXFSZ};
@@ -98,6 +99,14 @@ static void say(int channel, const char *words, int descriptor)
         ;
 }
 
+static void say_why_not(int channel, int number)
+{
+    char words[32];
+
+    snprintf(words, sizeof(words), "error %d", number);
+    say(channel, words, -1);
+}
+
 /* --- the process table --- */
 
 struct process {
@@ -134,7 +143,8 @@ static struct process *known(const struct processes *list, const struct process 
     return NULL;
 }
 
-/* What a file of /proc says, with a zero behind it; the memory is used again. NULL if it cannot be read. */
+/* What a file of /proc says, with a zero behind it; the memory is used again. NULL if it cannot be read. A process may say
+   that any of its memory is its environment: no more is read than a system passes on to a program. */
 static char *read_file(const char *pid, const char *name, size_t *length)
 {
     static char *text;
@@ -153,7 +163,7 @@ static char *read_file(const char *pid, const char *name, size_t *length)
         got = read(file, text + *length, room - *length - 1);
         if (got > 0)
             *length += (size_t)got;
-    } while (got > 0 || (got < 0 && errno == EINTR));
+    } while ((got > 0 && *length < LONGEST_FILE) || (got < 0 && errno == EINTR));
     close(file);
     if (got < 0)
         return NULL;
@@ -375,8 +385,8 @@ static char *read_request(int file, size_t *length)
     if (fstat(file, &about) != 0)
         return NULL;
     size_t size = (size_t)about.st_size;
-    message = grown(NULL, size + 1);
-    while (*length < size) {
+    message = malloc(size + 1);
+    while (message != NULL && *length < size) {
         ssize_t got = pread(file, message + *length, size - *length, (off_t)*length);
         if (got <= 0)
             return NULL;
@@ -390,7 +400,7 @@ static void become_program(int gate, pid_t keeper)
     static char message[LONGEST_MESSAGE];
     int descriptors[STANDARD + 1];
     size_t count;
-    char *request = message, words[32];
+    char *request = message;
 
     setsid();
     for (size_t each = 0; each < NUMBER_OF(often_ignored); each++)
@@ -402,15 +412,14 @@ static void become_program(int gate, pid_t keeper)
     size_t length = got > 0 ? (size_t)got : 0;
     if (length == 0)
         return;
-    if (count < STANDARD) { /* more could not be opened */
+    if (count < STANDARD || (count == STANDARD && message[length - 1] != 0)) { /* more could not be opened */
         request = NULL;
         errno = EMFILE;
     } else if (count > STANDARD)
         request = read_request(descriptors[STANDARD], &length);
     if (request != NULL)
         do_request(request, length, descriptors, gate, keeper);
-    snprintf(words, sizeof(words), "error %d", errno ? errno : EINVAL);
-    say(gate, words, -1);
+    say_why_not(gate, errno ? errno : EINVAL);
 }
 
 /* The pid of what will be the program; `gate` is ralph's end of the socket on which it waits. */
@@ -419,11 +428,11 @@ static pid_t make_ready(int control, const sigset_t *usual, int *gate)
     pid_t keeper = getpid();
     int ends[2];
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    pid_t pid = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 ? fork() : -1;
+    if (pid < 0) {
+        say_why_not(control, errno);
         _exit(1);
-    pid_t pid = fork();
-    if (pid < 0)
-        _exit(1);
+    }
     if (pid == 0) {
         close(control); /* whoever waits for their end waits for the keeper's */
         close(ends[1]);
@@ -461,9 +470,9 @@ _Noreturn static void take_leave(int control, pid_t root, struct pollfd *deaths)
     int status, is_alone;
     ssize_t length;
 
-    do
+    do /* that ralph did not read all is told first, and once */
         length = recv(control, farewell, sizeof(farewell), 0);
-    while (length < 0 && errno == EINTR);
+    while (length < 0 && (errno == EINTR || errno == ECONNRESET));
     char word = length == 1 ? farewell[0] : 0;
     if (word == 'e' && root) {
         kill(root, SIGKILL);
@@ -568,7 +577,7 @@ int main(int argc, char **argv)
     for (size_t each = 0; each < NUMBER_OF(ignored_here); each++)
         signal(ignored_here[each], SIG_IGN);
     signal(SIGCHLD, SIG_IGN); /* a keeper that has ended leaves nothing behind */
-    prctl(PR_SET_NAME, "watcher", 0, 0, 0); /* whoever ends all that is called ralph must not end what cleans up after it */
+    prctl(PR_SET_NAME, "watcher", 0, 0, 0); /* else it would be listed by the number of its descriptor */
     close(atoi(argv[1]));
     for (int each = 2; each < argc; each++)
         add_mark(&marks, argv[each], strlen(argv[each]));
@@ -578,17 +587,21 @@ int main(int argc, char **argv)
             add_mark(&marks, message + 1, (size_t)length - 1);
         else if (length > 0 && message[0] == '-')
             discard_mark(&marks, message + 1, (size_t)length - 1);
-        else if (!has_control) {
-            if (length == 0 || (length < 0 && errno == ECONNRESET)) { /* ralph was killed */
-                continue_keepers();
-                end_all(&marks);
-                continue_keepers(); /* some may have been stopped again meanwhile */
+        else if (length > 0 && message[0] == 'k' && has_control) {
+            pid_t keeper = fork();
+            if (keeper == 0) {
+                dup2(1, 0); /* the watcher's own socket must end with the watcher */
+                keep(control);
             }
-            _exit(0);
-        } else if (fork() == 0) {
-            dup2(1, 0); /* the watcher's own socket must end with the watcher */
-            keep(control);
-        } else
+            if (keeper < 0)
+                say_why_not(control, errno);
             close(control);
+        } else if (length == 0 || (length < 0 && errno == ECONNRESET)) { /* ralph was killed */
+            continue_keepers();
+            end_all(&marks);
+            continue_keepers(); /* some may have been stopped again meanwhile */
+            _exit(0);
+        } else if (length < 0 || message[0] == 'b')
+            _exit(length < 0);
     }
 }

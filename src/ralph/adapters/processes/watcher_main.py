@@ -1,8 +1,9 @@
 """The watcher's program: starts what ralph asks for, and if ralph is killed ends what the run left. Standard library only.
 
 Run in a Python of its own (``watcher_program.py``), with a socket to ralph as standard input. A message with a descriptor
-asks for a keeper. ``+<run id>`` and ``-<run id>`` say that a run in the same process has begun, or ended. ``b`` means that
-ralph has finished. The end of the socket without it means that ralph was killed.
+asks for a keeper: ``k``, with a socket to it, on which ralph is told ``error <errno>`` if there can be none. ``+<run id>`` and
+``-<run id>`` say that a run in the same process has begun, or ended. ``b`` means that ralph has finished. The end of the socket
+without it means that ralph was killed.
 
 Each program gets a *keeper*: a fork of this process that adopts whatever the program leaves behind, also what cleared its
 environment, so that it is known to whom it belongs. The keeper is there before the program is, and ends all of it if ralph
@@ -37,6 +38,8 @@ LONGEST = 256
 STANDARD = 3
 LONGEST_MESSAGE = 32 * 1024
 """A longer request comes in a file."""
+_LONGEST_FILE = 8 * 1024 * 1024
+"""More than a system passes on to a program: but a process may say that any of its memory is its environment."""
 
 
 def end_run_processes(
@@ -116,19 +119,22 @@ def main(run_ids: set[str]) -> NoReturn:
         if message[:1] in (b"+", b"-"):
             (run_ids.add if message[:1] == b"+" else run_ids.discard)(os.fsdecode(message[1:]))
             continue
-        if not descriptors:
+        if message[:1] in (b"b", b""):
             break
-        try:
-            is_keeper = os.fork() == 0
-        except OSError:  # too many processes: whoever asked is told that there is no keeper
-            is_keeper = False
-        if is_keeper:
+        if not descriptors:  # none more could be opened: whoever asked sees the end of the socket
+            continue
+        with socket.socket(fileno=descriptors[0]) as control:
             try:
-                os.dup2(1, 0)  # the watcher's own socket must end with the watcher
-                keep(socket.socket(fileno=descriptors[0]), become_reaper, [*usual, *_IGNORED_BY_PYTHON])
-            finally:
-                os._exit(1)
-        os.close(descriptors[0])
+                is_keeper = os.fork() == 0
+            except OSError as error:
+                is_keeper = False
+                _say_why_not(control, error)
+            if is_keeper:
+                try:
+                    os.dup2(1, 0)  # the watcher's own socket must end with the watcher
+                    keep(control, become_reaper, [*usual, *_IGNORED_BY_PYTHON])
+                finally:
+                    os._exit(1)
     if not message:
         _continue_keepers()
         _end_all(lambda known: _members(run_ids, known))
@@ -142,6 +148,11 @@ def _continue_keepers() -> None:
         table = _read_proc(set())
         ours = [(pid, started) for pid, (parent, started, _) in table.items() if parent == os.getpid()]
         _send(ours, signal.SIGCONT)
+
+
+def _say_why_not(channel, error: OSError | ValueError) -> None:  # type: ignore[no-untyped-def]
+    with contextlib.suppress(OSError):
+        channel.send(b"error %d" % (getattr(error, "errno", 0) or errno.EINVAL))
 
 
 def receive(channel, size: int, most: int) -> tuple[bytes, list[int]]:  # type: ignore[no-untyped-def]
@@ -177,7 +188,11 @@ def keep(  # type: ignore[no-untyped-def]
 
     signal.signal(signal.SIGCHLD, lambda *_: None)
     # First of all: whatever was written to before would be copied once more.
-    root, gate = _make_ready(control, usual_signals)
+    try:
+        root, gate = _make_ready(control, usual_signals)
+    except OSError as error:
+        _say_why_not(control, error)
+        os._exit(1)
     os.setsid()
     become_reaper()
     deaths, woken = os.pipe()
@@ -195,9 +210,7 @@ def keep(  # type: ignore[no-untyped-def]
             with contextlib.suppress(OSError):
                 control.send(b"exit %d %d" % (status, not is_alone))
         if control in ready:
-            farewell = b""
-            with contextlib.suppress(OSError):
-                farewell = control.recv(16)
+            farewell = _farewell(control)
             if farewell == b"e" and root:
                 os.kill(root, signal.SIGKILL)
                 select.select((deaths,), (), (), 1.0)  # or it would be an orphan
@@ -209,6 +222,14 @@ def keep(  # type: ignore[no-untyped-def]
         if deaths in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(deaths, 4096)
+
+
+def _farewell(control) -> bytes:  # type: ignore[no-untyped-def]
+    """What ralph said last. That it did not read all of what it was told comes first, and once, as an error."""
+    for _ in range(2):
+        with contextlib.suppress(ConnectionResetError):
+            return control.recv(16)  # type: ignore[no-any-return]
+    return b""
 
 
 def _make_ready(control, usual_signals: Iterable[int]):  # type: ignore[no-untyped-def]
@@ -241,7 +262,7 @@ def _become_program(gate, keeper: int, usual_signals: Iterable[int]) -> None:  #
         return
     try:
         standard, file = descriptors[:STANDARD], descriptors[STANDARD:]
-        if len(standard) < STANDARD:  # more could not be opened
+        if len(standard) < STANDARD or not (file or message.endswith(b"\0")):  # more could not be opened
             raise OSError(errno.EMFILE, "")
         for descriptor in file:
             message = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
@@ -256,7 +277,7 @@ def _become_program(gate, keeper: int, usual_signals: Iterable[int]) -> None:  #
             return
         os.execve(program, argv, environment)  # noqa: S606 - as it was asked for
     except (OSError, ValueError) as error:
-        gate.send(b"error %d" % (getattr(error, "errno", 0) or errno.EINVAL))
+        _say_why_not(gate, error)
 
 
 def _reap(root: int) -> tuple[int | None, bool]:
@@ -343,7 +364,7 @@ def _read_proc(marks: set[bytes]) -> dict[int, tuple[int, str, bool]]:
                 continue
             environment = b""
             with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:  # noqa: PTH123
-                environment = file.read()
+                environment = file.read(_LONGEST_FILE)
             is_marked = b"RALPH_RUN_ID=" in environment and not marks.isdisjoint(environment.split(b"\0"))
             table[int(name)] = (int(fields[1]), fields[19].decode(), is_marked)
     return table

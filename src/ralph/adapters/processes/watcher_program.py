@@ -19,7 +19,7 @@ from ralph.adapters.processes.process_table import LINUX
 from ralph.values import dataclass
 
 COMPILED = Path(watcher_main.__file__).with_suffix(".elf")
-FORMAT = b"ralph watcher, format 1\0"
+FORMAT = b"ralph watcher, format 2\0"
 """Whatever was built from other sources may understand other messages."""
 
 # What Python may need to start. Nothing else: the watcher must not carry the run's mark.
@@ -38,22 +38,22 @@ _OURS = "/proc/self/exe"
 @dataclass(frozen=True, slots=True)
 class WatcherProgram:
     """``code`` is kept: every later watcher of this process is what the first one was, whatever an agent has made of the files
-    meanwhile. What judges is told by it how a program ended.
+    meanwhile. Checks rely on it for how a command ended.
 
-    ``runs_it`` is the program that runs the code; empty: the code is a program itself. ``words`` come before the code's descriptor.
+    ``runs_it`` is the program that runs the code; None: the code is a program itself. ``words`` come before the code's descriptor.
     """
 
     code: bytes
-    runs_it: str
+    runs_it: str | None
     words: tuple[str, ...]
 
     def start(self, run_ids: Sequence[str], channel: int) -> subprocess.Popen[bytes]:
         """Raises OSError."""
-        code = nameless_copy("ralph watcher", self.code, is_program=not self.runs_it)
+        code = nameless_copy("ralph watcher", self.code, is_program=self.runs_it is None)
         try:
             return subprocess.Popen(
                 [*self.words, str(code), *run_ids],
-                executable=self.runs_it or f"/proc/self/fd/{code}",
+                executable=f"/proc/self/fd/{code}" if self.runs_it is None else self.runs_it,
                 stdin=channel,
                 pass_fds=(code,),
                 stdout=subprocess.DEVNULL,
@@ -78,7 +78,7 @@ def compiled_watcher(file: Path = COMPILED) -> WatcherProgram | None:
     code = read_compiled(file)
     if code is None or FORMAT not in code:
         return None
-    return WatcherProgram(code, "", (os.fspath(file),))  # named only for whoever lists processes
+    return WatcherProgram(code, None, (os.fspath(file),))  # named only for whoever lists processes
 
 
 def python_watcher() -> WatcherProgram:

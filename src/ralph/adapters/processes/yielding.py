@@ -12,7 +12,8 @@ from ralph.engine.ports import Command, Control, Exit, ProcessRunner, RunOptions
 GRACE = 5.0
 """Seconds that git gets after a stop was requested; also if that was before it began, for it may have to tidy up."""
 SLOW = 0.05
-"""Seconds before anybody watches: most gits have ended by then. A stop leaves them more time than that, and whoever has enough of their output can wait."""
+"""Seconds before anybody watches: most gits have ended by then. A stop leaves them more time than that, and a caller that has read
+enough can wait."""
 READS = frozenset({
     "cat-file", "check-ignore", "config", "diff", "diff-index", "diff-tree", "for-each-ref", "log", "ls-files", "ls-tree",
     "merge-base", "rev-list", "rev-parse", "show", "status", "symbolic-ref", "version",
