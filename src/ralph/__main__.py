@@ -52,4 +52,8 @@ def _leave_here() -> None:
 
 if __name__ == "__main__":
     _leave_here()
-    main()
+    try:
+        main()
+    finally:
+        # Else a Ctrl-C that ended an `exec`, and was dealt with, would end us by SIGINT now, whatever the exit code.
+        exec("")  # noqa: S102

@@ -131,7 +131,7 @@ def test_the_page_shows_what_it_prints(history: Project) -> None:
 
 def test_json_says_where(history: Project) -> None:
     found = json.loads(history.ralph("lessons", "--json", check=0).stdout)
-    (first,), (second,) = history.rows("SELECT id FROM runs ORDER BY id")
+    (first,), (second,) = history.rows("SELECT id FROM runs ORDER BY started_at")
     assert found["file"] == "AGENTS.md"
     assert found["lessons"] == [
         {

@@ -43,7 +43,7 @@ def shop(original: Path, tmp_path: Path) -> ReviewProject:
 
 
 def outcome(shop: Project) -> Any:
-    return shop.rows("SELECT profile, outcome FROM runs ORDER BY id DESC LIMIT 1")[0]
+    return shop.rows("SELECT profile, outcome FROM runs ORDER BY started_at DESC LIMIT 1")[0]
 
 
 def test_findings_are_printed_and_nothing_else_is_on_stdout(shop: ReviewProject) -> None:

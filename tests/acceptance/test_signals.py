@@ -107,6 +107,22 @@ def test_a_signal_after_the_record_could_not_be_written_prints_no_traceback(proj
     assert "ralph.db" in err
 
 
+def test_an_interrupt_that_was_dealt_with_changes_no_exit_code(project: Project, tmp_path: Path) -> None:
+    """Python remembers one that ended an ``exec``, as dataclasses use it, and may end itself by it after all."""
+    (tmp_path / "sitecustomize.py").write_text("""
+import sys
+
+def leave(code, leave=sys.exit):
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        leave(code)
+
+sys.exit = leave
+""")
+    project.ralph("--help", check=0, PYTHONPATH=str(tmp_path))
+
+
 def heeds(pid: int, number: signal.Signals) -> bool:
     """Whether it has a handler of its own for it."""
     status = Path(f"/proc/{pid}/status").read_text()
