@@ -85,6 +85,11 @@ class Project:
     def prompt(self, iteration: int) -> str:
         return (self.root / ".ralph" / f"prompt_{iteration:03}.txt").read_text()
 
+    def prompts(self) -> list[str]:
+        """Of every session of every run, in order: the names of two runs of one second say nothing."""
+        files = (self.root / ".ralph" / "runs").glob("*/prompt_*.txt")
+        return [file.read_text() for file in sorted(files, key=lambda file: file.stat().st_mtime_ns)]
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         database = sqlite3.connect(f"file:{self.root / '.ralph' / 'ralph.db'}?mode=ro", uri=True)
         try:

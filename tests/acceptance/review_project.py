@@ -77,9 +77,6 @@ class ReviewProject(Project):
         self.git("commit", "-qm", message)
         return self.git("rev-parse", "HEAD").strip()
 
-    def review_prompts(self) -> list[str]:
-        return [path.read_text() for path in sorted((self.root / ".ralph/runs").glob("*/prompt_*.txt"))]
-
     def state(self) -> dict[str, str]:
         """Everything of the user's: files, index, HEAD, refs, reflogs, configuration, worktrees."""
         files = {

@@ -53,10 +53,6 @@ class ShipProject(Project):
     def tip(self) -> str:
         return self.git("rev-parse", "HEAD").strip()
 
-    def prompts(self) -> list[str]:
-        """Of every session of every run, in order."""
-        return [path.read_text() for path in sorted((self.root / ".ralph" / "runs").glob("*/prompt_*.txt"))]
-
     def events(self, kind: str) -> list[dict[str, Any]]:
         rows = self.rows(f"SELECT data FROM events WHERE kind = '{kind}' ORDER BY seq")
         return [json.loads(data) for (data,) in rows]

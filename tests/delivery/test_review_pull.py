@@ -55,7 +55,7 @@ def test_a_pull_request_is_reviewed_and_leaves_no_trace(
     assert found["findings"][0]["place"] == "line"
     assert review.state() == before
     assert forge.git("for-each-ref") == remote
-    prompt = review.review_prompts()[0]
+    prompt = review.prompts()[0]
     quoted = re.findall(
         r"(?s)--- begin of what its authors say (\S+) ---\n(.*)--- end of what its authors say \1", prompt
     )
@@ -72,4 +72,4 @@ def test_a_pull_request_that_is_not_there_or_elsewhere(forge: Forge, tmp_path: P
     elsewhere = f"https://github.localhost/someone/else/pull/{number}"
     ran = review.review(elsewhere, check=2)
     assert "is not a pull request of owner1/demo" in ran.stderr
-    assert review.review_prompts() == []
+    assert review.prompts() == []
