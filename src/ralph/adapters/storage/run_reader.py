@@ -94,7 +94,7 @@ def open_reader(state_folder: Path) -> RunReader | None:
     """The record in ``.ralph/``; None if there is none yet. Raises StoreError if it cannot be read."""
     path = state_folder / "ralph.db"
     with _read_errors(path):
-        if not os.path.lexists(path):
+        if not _is_there(path):
             return None
         connection = _connect(path)
         try:
@@ -106,6 +106,22 @@ def open_reader(state_folder: Path) -> RunReader | None:
         connection.close()
         return None
     return RunReader(connection, path, version)
+
+
+def _is_there(path: Path) -> bool:
+    """Raises StoreError if one may not look."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError as error:
+        raise _not_permitted(path, error) from error
+    return True
+
+
+def _not_permitted(path: Path, error: Exception) -> StoreError:
+    message = f"cannot read {path}: {getattr(error, 'strerror', error)}"
+    return StoreError(message, hint="Check that you may read the file and its folder.")
 
 
 class RunReader:
@@ -460,8 +476,7 @@ def _read_errors(path: Path) -> Iterator[None]:
         except sqlite3.DatabaseError as error:
             name = getattr(error, "sqlite_errorname", "") or ""
             if name.startswith(("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_READONLY", "SQLITE_IOERR")):
-                message = f"cannot read {path}: {error}"
-                raise StoreError(message, hint="Check that you may read the file and its folder.") from error
+                raise _not_permitted(path, error) from error
             raise
 
 

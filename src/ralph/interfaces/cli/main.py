@@ -49,10 +49,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _limit_behind(error: Exception) -> RalphError | None:
-    """What the system has no more of; None: it is a bug of ours."""
+    """What the system has no more of, or does not permit; None: it is a bug of ours."""
     match error:
         case OSError(errno=errno.ENOSPC):
             return StoreError("cannot write the output: no space is left there")
+        case PermissionError(filename=str() as file):
+            return StoreError(
+                f"{file}: permission denied", hint="change who owns it or may use it, and try again"
+            )
         case OSError(errno=errno.EMFILE | errno.ENFILE):
             return TooManyFiles()
         case MemoryError() | OSError(errno=errno.ENOMEM):
