@@ -104,28 +104,49 @@ def test_the_next_program_is_what_was_ready_for_it(say: Say, spare: tuple[int, i
     assert exit_.code == 7
 
 
-def test_no_program_inherits_what_an_earlier_one_did_to_its_keeper(say: Say, spare: tuple[int, int]) -> None:
-    """The check that judges an agent, above all."""
-    altering = (
-        "import os, pathlib, resource\n"
-        "keeper = os.getppid()\n"
+CHANGES = {
+    "limits": (
         "for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):\n"
-        "    resource.prlimit(keeper, limit, (20, 20))\n"
-        "os.setpriority(os.PRIO_PROCESS, keeper, 19)\n"
-        "os.sched_setscheduler(keeper, os.SCHED_BATCH, os.sched_param(0))\n"
-        "os.sched_setaffinity(keeper, {min(os.sched_getaffinity(0))})\n"
-        "pathlib.Path(f'/proc/{keeper}/oom_score_adj').write_text('1000')\n"
-    )
+        "    resource.prlimit(pid, limit, (20, 20))\n"
+    ),
+    "priority": "os.setpriority(os.PRIO_PROCESS, pid, 19)\n",
+    "scheduler": "os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))\n",
+    "processors": "os.sched_setaffinity(pid, {min(os.sched_getaffinity(0))})\n",
+    "score": "pathlib.Path(f'/proc/{pid}/oom_score_adj').write_text('1000')\n",
+}
+
+
+ALTERS = """import os, pathlib, resource, sys, time
+
+def children(pid):
+    return [int(each) for each in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+keeper = os.getppid()
+watcher = int(pathlib.Path(f"/proc/{keeper}/stat").read_text().rpartition(")")[2].split()[1])
+while not (ready := [(spare, *roots) for spare in children(watcher) if spare != keeper and (roots := children(spare))]):
+    time.sleep(0.001)
+((spare, root),) = ready
+pid = {"keeper": keeper, "watcher": watcher, "spare": spare, "root": root}[sys.argv[1]]
+"""
+
+
+@pytest.mark.parametrize("whose", ["keeper", "watcher", "spare", "root"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_program_inherits_what_an_earlier_one_did_to_whatever_starts_it(
+    say: Say, tmp_path: Path, whose: str, change: str
+) -> None:
+    """The check that judges an agent, above all. ``root`` is what the spare keeper has ready."""
+    (tmp_path / "alter.py").write_text(ALTERS + CHANGES[change])
     look = (
         "ulimit -a; cut -d' ' -f19,41 /proc/$$/stat; cat /proc/$$/oom_score_adj /proc/$$/cgroup; "
         "grep Cpus_allowed_list /proc/$$/status"
     )
     _, before = say(look)
-    altered, _ = say(f'exec {sys.executable} -I -S -c "{altering}"')
-    _, after = say(look)
+    altered, _ = say(f"exec {sys.executable} -I -S alter.py {whose}")
+    afterwards = [say(look)[1] for _ in range(3)]
     assert altered.code == 0
     assert len(before) > 10
-    assert after == before
+    assert afterwards == [before] * 3
 
 
 def test_a_keeper_keeps_one_program(say: Say) -> None:

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Sequence
 
 from ralph.adapters.processes import adoption
+from ralph.adapters.processes.inheritance import inherits_as_ours
 from ralph.adapters.processes.nameless_file import nameless_copy
 from ralph.adapters.processes.watcher_main import LONGEST_MESSAGE, receive
 from ralph.values import dataclass
@@ -35,9 +36,11 @@ class Keeper:
     """``control`` ends with whoever has the other end: the keeper by our death, we by the keeper's.
 
     ``root`` becomes the program when it is told on the ``gate`` which. ``refused`` is the errno for which there is no keeper.
+    ``is_fresh``: of a watcher that was started for it, so that nobody could change what it passes on.
     """
 
     control: socket.socket
+    is_fresh: bool = False
     pid: int = 0
     root: int = 0
     refused: int = 0
@@ -51,8 +54,10 @@ class Keeper:
         adoption.expect_no_longer(self.has_answered)  # its answer is waited for here
         while not self.has_answered():
             await _until_readable(self.control, within)
-        # It must be there, and the root not have been ended.
+        # It must be there, and the root not have been ended or changed.
         if self.gate is None or not self._is_silent:
+            raise NoKeeper
+        if not self.is_fresh and not inherits_as_ours(self.root):
             raise NoKeeper
         with self.gate as gate:
             _ask(gate, request, standard)
@@ -146,7 +151,7 @@ def _continue(pid: int) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
-def ask_for_keeper(watcher: socket.socket) -> Keeper:
+def ask_for_keeper(watcher: socket.socket, *, is_fresh: bool = False) -> Keeper:
     """It says when it is there."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
@@ -156,7 +161,7 @@ def ask_for_keeper(watcher: socket.socket) -> Keeper:
         except OSError as error:
             ours.close()
             raise NoKeeper from error
-    return Keeper(ours)
+    return Keeper(ours, is_fresh)
 
 
 def _ask(gate: socket.socket, request: Request, standard: Sequence[int]) -> None:

@@ -27,6 +27,11 @@ def allow_files(wanted: int) -> None:
         _usual.append((soft, hard))
 
 
+def usual_limit() -> tuple[int, int] | None:
+    """What the watcher has, if we have raised our own."""
+    return _usual[0] if _usual else None
+
+
 def restore_limits(pid: int) -> None:
     """For a process that we have just started, and that is to have the limits that we had."""
     if sys.platform == "linux" and _usual:

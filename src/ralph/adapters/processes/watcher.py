@@ -59,7 +59,7 @@ class Watcher:
         for keeper in self._keepers():
             try:
                 await keeper.start(request, standard, within=ANSWER_SECONDS)
-            except NoKeeper:  # an agent may kill what it finds
+            except NoKeeper:  # an agent may kill or change what it finds
                 refused = keeper.refused
                 keeper.abandon()
             except BaseException:
@@ -91,7 +91,7 @@ class Watcher:
         if self._channel is asked:  # else somebody else has noticed, and there is another one
             self._replace()
         with contextlib.suppress(NoKeeper):
-            yield ask_for_keeper(self._channel)
+            yield ask_for_keeper(self._channel, is_fresh=True)
 
     def _ask_ahead(self) -> None:
         if self._is_open and not self._spare:
@@ -101,7 +101,7 @@ class Watcher:
                 self._spare.append(keeper)
 
     def _replace(self) -> None:
-        """It was killed or stopped: the next one gets the whole list. Or it never did anything: another program may."""
+        """It was killed, stopped or changed: the next one gets the whole list. Or it never did anything: another program may."""
         self._leave()
         if not self._has_worked:
             self._programs = self._programs[1:] or self._programs
