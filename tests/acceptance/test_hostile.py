@@ -111,6 +111,19 @@ def test_a_ralph_that_was_stopped_for_a_while_does_not_take_the_agent_for_silent
     assert claude.rows("SELECT count(*) FROM iterations") == [(1,)]
 
 
+def test_a_file_of_any_size_costs_no_time(claude: Project) -> None:
+    """It has holes: to read a hundred gigabytes of them takes minutes."""
+    claude.git("init", "-q")
+    claude.git(
+        "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "--allow-empty", "-m", "start"
+    )
+    claude.agent([{"run": "truncate -s 100G core.img"}, {"say": "not yet"}])
+    with running(claude, "-p", PROMPT, "-m", "2") as process:
+        code, err = ended(process)
+    assert code == 1
+    assert "1 file changed" in err
+
+
 def test_conflicts_are_never_committed_as_resolved(project: Project) -> None:
     project.git("init", "-q", "-b", "main")
     project.settings(agent={"command": "claude"}, scm={"command": "git", "tasks": ["commit"]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,11 +43,13 @@ def object_id(content: bytes, like: str) -> str:
     return hashed.hexdigest()
 
 
-def id_of_file(file: Path, like: str, top: Path) -> str:
-    """Empty if it is no plain file that can be read."""
+def id_of_file(file: Path, like: str, top: Path, *, most: float = inf) -> str:
+    """Empty if it is no plain file that can be read, or has more than so many bytes."""
     try:
         with beneath.open_plain(file, top) as opened:
             size = os.fstat(opened.fileno()).st_size
+            if size > most:
+                return ""
             hashed = begin_id(size, like)
             left = size + 1  # one byte more tells that the file has grown
             # Room for a whole chunk would take longer than most files to read.

@@ -18,6 +18,8 @@ SHORT = 12
 ABSENT = "0" * SHORT
 UNBORN = "0" * 40
 """Instead of a commit, where there is none yet."""
+MOST_BYTES = 10_000_000
+"""Of a file that is read while ralph waits: what an agent leaves may have any size."""
 _RAW = 5
 """``:100644 100644 <old> <new> M``, then the path."""
 
@@ -74,8 +76,8 @@ def _described(
 
 
 def _content(file: Path, top: Path, *, like: str) -> str:
-    """Git's name for it, unless a filter changes the file on its way into the repository."""
-    if found := id_of_file(file, like or UNBORN, top):
+    """Git's name for it, unless a filter changes the file on its way into the repository; empty if it is too large to look at."""
+    if found := id_of_file(file, like or UNBORN, top, most=MOST_BYTES):
         return found
     try:
         return ABSENT if beneath.status(file, top) is None else ""
