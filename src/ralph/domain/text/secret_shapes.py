@@ -165,6 +165,7 @@ _MARKS = "_-A."
 """Every anchor has one, and most texts have few."""
 
 _LONGEST_KEY = 8192
+KEY_ENDS = b"PRIVATE KEY-----"
 _KEY_BEGINS, _KEY_END = b"-----BEGIN ", pattern(rb"-----END [^-]{0,40}-----")
 
 
