@@ -12,11 +12,11 @@ from operator import is_not
 from typing import Any, TypeVar
 
 from ralph.domain.text.secret_assignments import mask_assignments
-from ralph.domain.text.secret_cuts import Mask, undecided_line
+from ralph.domain.text.secret_cuts import Mask, undecided_end
 from ralph.domain.text.secret_logins import mask_logins
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
-from ralph.domain.text.secret_shapes import mask_shapes, undecided_key
+from ralph.domain.text.secret_shapes import mask_shapes
 from ralph.domain.text.secret_signs import Find
 from ralph.values import fields, replace
 
@@ -150,4 +150,4 @@ def undecided_length(block: bytes, find_announcing: Find | None = None, mask: Ma
     ``find_announcing`` finds one of ``ANNOUNCING``, which is the first in its word, quicker than we do ourselves; ``mask`` is
     what the block will be masked with.
     """
-    return max(undecided_key(block), undecided_line(block, find_announcing, mask))
+    return undecided_end(block, find_announcing, mask)

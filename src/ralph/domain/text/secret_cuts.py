@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from ralph.domain.text.secret_assignments import OPENING
 from ralph.domain.text.secret_names import MASK
-from ralph.domain.text.secret_shapes import ANCHORS, KEY_ENDS
-from ralph.domain.text.secret_signs import ANNOUNCING, FOLDED, OPENING, Find, Sign
+from ralph.domain.text.secret_shapes import ANCHORS, KEY_ENDS, is_key_open, undecided_key
+from ralph.domain.text.secret_signs import ANNOUNCING, FOLDED, Find, Sign
 from ralph.patterns import pattern
 
 Mask = Callable[[bytes], bytes]
@@ -30,6 +31,7 @@ _LONGEST_HELD = 16 * 1024
 _MARGIN = 8 * 1024
 """More than any secret that has blanks, quotes or escapes in it, and than what a rule looks back at: a secret that began this
 long ago is known for one."""
+_LONGEST_KEY = 7 * 1024
 _MOST_TRIED = 4
 
 _LINE_ENDS = pattern(rb"(?<!\\)\\[nrt]")  # as JSON has them; a backslash before it makes it something else
@@ -37,10 +39,21 @@ _BREAKS = pattern(rb"[\s\"'`<>]")
 _END = pattern(rb"[\s\"'`<>\\]")
 _END_OF_QUOTED = pattern(rb"[\r\n\"'\\]")
 _BEFORE_BLANKS = pattern(rb"(?:[\"']|(?i:cookie)\\{0,6}[\"']?[ \t]*:[ \t]*)\Z")
+_END_OF_KEY = pattern(rb"[^A-Za-z0-9+/=\s\\]")
+_GAP_AT_END = pattern(rb"(?:\s|\\[nrt])+\Z")
 _LONGEST_OPENING = 64
+_SHORTEST_CUT = 1024
 
 
-def undecided_line(block: bytes, find_announcing: Find | None, mask: Mask) -> int:
+def undecided_end(block: bytes, find_announcing: Find | None, mask: Mask) -> int:
+    """Of a private key that is too long to be held a part is judged: its lines tell what it is."""
+    key = undecided_key(block)
+    if key > _LONGEST_KEY:
+        return _settle(block, (_QUICK // 2, _QUICK // 4), mask)
+    return max(key, _undecided_line(block, find_announcing, mask))
+
+
+def _undecided_line(block: bytes, find_announcing: Find | None, mask: Mask) -> int:
     """From the first word that may announce a secret; else the last word, which may become one."""
     find = find_announcing or find_announcing_slowly
     line, is_whole = _last_line(block, _QUICK)
@@ -48,6 +61,8 @@ def undecided_line(block: bytes, find_announcing: Find | None, mask: Mask) -> in
     if is_whole or (undecided < len(line) and not is_announced):
         return undecided
     if not is_announced:
+        return _settle(block, (_QUICK, _QUICK // 2), mask)
+    if is_key_open(block[-_LONGEST_HELD - _MARGIN :]):
         return _settle(block, (_QUICK, _QUICK // 2), mask)
     undecided, _ = _undecided(_last_line(block, _LONGEST_HELD + _MARGIN)[0], find)
     return undecided if undecided <= _LONGEST_HELD else _settle(block, (_LONGEST_HELD, _MARGIN), mask)
@@ -125,12 +140,15 @@ def _places(window: bytes, low: int, high: int) -> Iterator[int]:
 def end_of_cut_secret(judged: bytes, shown: bytes) -> re.Pattern[bytes] | None:
     """If a secret reaches to the end of what was judged, the rest of it may follow: what it ends before."""
     mask = MASK.encode()
+    if is_key_open(judged) and _GAP_AT_END.sub(b"", shown[-_LONGEST_OPENING:]).endswith(mask):
+        return _END_OF_KEY
     if not shown.endswith(mask) or judged.endswith(mask):
         return None
-    has_blanks = judged[-1:].isspace() or _BEFORE_BLANKS.search(
-        shown[-_LONGEST_OPENING - len(mask) : -len(mask)]
-    )
-    return _END_OF_QUOTED if has_blanks else _END
+    before = shown[-_LONGEST_OPENING - len(mask) : -len(mask)]
+    end = _END_OF_QUOTED if judged[-1:].isspace() or _BEFORE_BLANKS.search(before) else _END
+    # Anything shorter was held as a whole, and what follows is something else.
+    is_long = len(judged) >= _SHORTEST_CUT and end.search(judged, len(judged) - _SHORTEST_CUT) is None
+    return end if is_long else None
 
 
 # --- without the compiled search ---

@@ -223,3 +223,26 @@ def test_a_line_without_end_flows(compile_: CompileSearch, piece: bytes) -> None
     for _ in range(16):
         shown = stream.feed(block)
         assert len(shown) > 30_000
+
+
+@pytest.mark.parametrize("size", [61, 100, 4096, 5003, 65536])
+@pytest.mark.parametrize("lines", [20, 120, 135, 1000])
+@pytest.mark.parametrize("between", ["\n", "\\n", "\r\n    "])
+@pytest.mark.parametrize("has_end", [True, False])
+def test_a_private_key_of_any_length_is_masked(
+    compile_: CompileSearch, size: int, lines: int, between: str, has_end: bool
+) -> None:
+    kind = "RSA PRIVATE" + " KEY-----"
+    body = [
+        f"{number:04}{'key' * (number % 9 == 5)}" + (LONG + LONG)[number % 8 :][:60]
+        for number in range(lines)
+    ]
+    end = [f"-----END {kind}"] if has_end else []
+    text = between.join([f"a\n-----BEGIN {kind}", "Proc-Type: 4,ENCRYPTED", "", *body, "Ab12+c==", *end])
+    block = f'{text}", and more\n'.encode()
+    redactor = Redactor(compile_search=compile_)
+    shown = in_pieces(redactor, (block[start : start + size] for start in range(0, len(block), size)))
+    for output in (shown, redactor.redact_bytes(block), redactor.redact(block.decode()).encode()):
+        assert b"3d4e5" not in output.lower()
+        assert output.startswith(b"a\n" + MASK.encode())
+        assert output.endswith(b'", and more\n')
