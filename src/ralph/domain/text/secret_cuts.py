@@ -35,7 +35,9 @@ _LONGEST_KEY = 7 * 1024
 _MOST_TRIED = 4
 
 _LINE_ENDS = pattern(rb"(?<!\\)\\[nrt]")  # as JSON has them; a backslash before it makes it something else
+_INNER_LINE_ENDS = pattern(rb"(?<!\\)\\{2,}[nrt]")  # of JSON in JSON
 _BREAKS = pattern(rb"[\s\"'`<>]")
+_MARKS = pattern(rb"[,;&|(){}\[\]\\]")
 _END = pattern(rb"[\s\"'`<>\\]")
 _END_OF_QUOTED = pattern(rb"[\r\n\"'\\]")
 _BEFORE_BLANKS = pattern(rb"(?:[\"']|(?i:cookie)\\{0,6}[\"']?[ \t]*:[ \t]*)\Z")
@@ -131,7 +133,7 @@ def _settle(block: bytes, held: tuple[int, int], mask: Mask) -> int:
 
 def _places(window: bytes, low: int, high: int) -> Iterator[int]:
     """The best first: the ends of lines, then other breaks, then anywhere."""
-    for breaks in (_LINE_ENDS, _BREAKS):
+    for breaks in (_LINE_ENDS, _INNER_LINE_ENDS, _BREAKS, _MARKS):
         found = [each.start() for each in breaks.finditer(window, low, high)]
         yield from reversed(found[-_MOST_TRIED:])
     yield from (high, (low + high) // 2, low + 1)

@@ -168,13 +168,15 @@ LINES += [
 
 @pytest.mark.parametrize("size", [4096, 65536])
 @pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("is_nested", [False, True])
 @pytest.mark.parametrize("between", ["\n", " and words of a line "])
 def test_a_long_line_of_json_shows_no_part_of_a_secret(
-    compile_: CompileSearch, size: int, line: str, between: str
+    compile_: CompileSearch, size: int, line: str, between: str, is_nested: bool
 ) -> None:
     secrets = [f"ghp_{number:04}" + LONG[number % 8 :][:32] for number in range(600)]
     text = between.join(map(line.format, secrets))
-    block = json.dumps({"content": [{"type": "tool_result", "content": text}]}).encode() + b"\n"
+    printed = json.dumps({"content": [{"type": "tool_result", "content": text}]})
+    block = (json.dumps({"line": printed}) if is_nested else printed).encode() + b"\n"
     redactor = Redactor(compile_search=compile_)
     shown = in_pieces(redactor, (block[start : start + size] for start in range(0, len(block), size)))
     assert b"ghp_" not in shown
