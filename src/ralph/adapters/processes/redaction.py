@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from ralph.adapters.processes.sign_search import compile_search
-from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
+from ralph.domain.text.masking import mask_block, mask_text, undecided_length
+from ralph.domain.text.secret_cuts import end_of_cut_secret
 from ralph.domain.text.secret_names import MASK, is_secret
-from ralph.domain.text.secret_signs import ANNOUNCING, SIGNS, Sign, sign_of
+from ralph.domain.text.secret_signs import ANNOUNCING, SIGNS, Find, Sign, sign_of
 from ralph.patterns import pattern
 from ralph.values import dataclass
 
@@ -115,7 +116,7 @@ class Redactor:
     def safe_length(self, block: bytes) -> int:
         """How much of a block can be judged now. The rest may be the beginning of a secret and must wait."""
         held = max((_overlap(block, secret) for secret in self._blocks), default=0)
-        held = max(held, undecided_length(block, self._searches.announcing))
+        held = max(held, undecided_length(block, self._searches.announcing, self.redact_bytes))
         safe = len(block) - held
         if held and safe:
             for found in self._block_pattern.finditer(block, max(0, safe - self._longest)):
@@ -131,24 +132,41 @@ class RedactedStream:
     Only what may be the beginning of a secret is held back: logs stay live.
     """
 
-    __slots__ = ("_held", "_redactor")
+    __slots__ = ("_end", "_held", "_redactor")
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._held = b""
+        #: While the rest of a secret may come that was too long to be held: what it ends before. It is shown already.
+        self._end: re.Pattern[bytes] | None = None
 
     def feed(self, chunk: bytes) -> bytes:
         block = self._held + chunk if self._held else chunk
+        if self._end is not None:
+            block = self._after_secret(block, self._end)
         safe = self._redactor.safe_length(block)
         if safe == len(block):
             self._held = b""
             return self._redactor.redact_bytes(block)
         self._held = block[safe:]
-        return self._redactor.redact_bytes(block[:safe])
+        judged = block[:safe]
+        shown = self._redactor.redact_bytes(judged)
+        if shown is not judged and judged:
+            self._end = end_of_cut_secret(judged, shown)
+        return shown
 
     def finish(self) -> bytes:
         held, self._held = self._held, b""
+        if self._end is not None:
+            held = self._after_secret(held, self._end)
         return self._redactor.redact_bytes(held)
+
+    def _after_secret(self, block: bytes, end: re.Pattern[bytes]) -> bytes:
+        found = end.search(block)
+        if found is None:
+            return b""
+        self._end = None
+        return block[found.start() :]
 
 
 def _printed_forms(secret: str) -> Iterable[str]:

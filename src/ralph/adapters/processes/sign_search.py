@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from ralph.adapters.processes.compiled_file import read_compiled
 from ralph.adapters.processes.nameless_file import nameless_copy
-from ralph.domain.text.masking import Find
-from ralph.domain.text.secret_signs import FOLDED, Sign
+from ralph.domain.text.secret_signs import FOLDED, Find, Sign
 
 if TYPE_CHECKING:
     import ctypes

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import is_dataclass
 from functools import cache
@@ -13,11 +12,12 @@ from operator import is_not
 from typing import Any, TypeVar
 
 from ralph.domain.text.secret_assignments import mask_assignments
+from ralph.domain.text.secret_cuts import Mask, undecided_end
 from ralph.domain.text.secret_logins import mask_logins
 from ralph.domain.text.secret_names import MASK, looks_secret
 from ralph.domain.text.secret_places import mask_address, mask_places
-from ralph.domain.text.secret_shapes import ANCHORS, mask_shapes, undecided_key
-from ralph.domain.text.secret_signs import ANNOUNCING
+from ralph.domain.text.secret_shapes import mask_shapes
+from ralph.domain.text.secret_signs import Find
 from ralph.values import fields, replace
 
 T = TypeVar("T")
@@ -102,18 +102,9 @@ def _fields_of(kind: Hashable) -> tuple[str, ...]:
 
 # --- blocks of a stream ---
 
-_OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:/.\\"
-_LONGEST_HELD = 8192
-_KEY_ENDS = b"PRIVATE KEY-----"
-_ANCHORS = (b"eyJ", *(anchor.encode() for anchor in ANCHORS))
-
-
-Find = Callable[[bytes, int], int]
-"""Where the first of the ``SIGNS`` is in a block, from the start of a line on; -1 if there is none."""
-
 
 def mask_block(block: bytes, find: Find | None = None) -> bytes:
-    """Line by line: only a private key has several. ``find`` is quicker than what we have ourselves, and misses nothing."""
+    """Line by line: only a private key has several. ``find`` finds one of the ``SIGNS`` quicker than what we have ourselves, and misses nothing."""
     suspects = _suspects(block, find)
     if suspects and b"PRIVATE KEY" in block:
         block = _mask_bytes(block, mask_shapes)
@@ -153,35 +144,10 @@ def _mask_bytes(block: bytes, mask: Callable[[str], str]) -> bytes:
     return mask(block.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-def undecided_length(block: bytes, find_announcing: Find | None = None) -> int:
+def undecided_length(block: bytes, find_announcing: Find | None = None, mask: Mask = mask_block) -> int:
     """How much of a block's end may be the start of a secret that continues in the next block.
 
-    ``find_announcing`` finds one of ``ANNOUNCING``, which is the first in its word, quicker than we do ourselves.
+    ``find_announcing`` finds one of ``ANNOUNCING``, which is the first in its word, quicker than we do ourselves; ``mask`` is
+    what the block will be masked with.
     """
-    return max(undecided_key(block), _undecided_line(block, find_announcing or _find_announcing))
-
-
-def _undecided_line(block: bytes, find_announcing: Find) -> int:
-    """From the first word that may announce a secret; else the last word, which may become one."""
-    window = block[-_LONGEST_HELD:]
-    line = window[max(window.rfind(b"\n"), window.rfind(b"\r")) + 1 :]
-    line = line[line.rfind(_KEY_ENDS) + len(_KEY_ENDS) :] if _KEY_ENDS in line else line
-    if not line:
-        return 0
-    announced = find_announcing(line, 0)
-    before = line[:announced] if announced >= 0 else line
-    undecided = len(line) - len(before.rstrip(_OF_WORDS))
-    is_over = (
-        announced < 0 and line.endswith(b".") and not any(anchor in line[-undecided:] for anchor in _ANCHORS)
-    )
-    return 0 if is_over else undecided
-
-
-def _find_announcing(line: bytes, start: int) -> int:
-    found = _announcing().search(line.lower(), start)
-    return found.start() if found is not None else -1
-
-
-@cache
-def _announcing() -> re.Pattern[bytes]:
-    return re.compile("|".join(sign.literal for sign in ANNOUNCING).encode())
+    return undecided_end(block, find_announcing, mask)

@@ -13,14 +13,14 @@ _LOGIN = pattern(
     r"(?P<value>[^\s'\"\\-][^\s'\"\\]*)"
 )
 _CLIENTS = ("mysql", "mysqldump", "mysqladmin", "mariadb", "mariadb-dump", "mongo", "mongosh", "mongodump")
-_REGISTRIES = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm")
+REGISTRIES = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm")
 _LDAP = ("ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami")
 _PROGRAMS_OF = {  # option: the programs that take a password with it
     "-u": ("curl",),
     "--user": ("curl",),
     "-a": ("http", "https", "xh", "redis-cli"),
     "--auth": ("http", "https", "xh"),
-    "-p": ("sshpass", *_CLIENTS, *_REGISTRIES),
+    "-p": ("sshpass", *_CLIENTS, *REGISTRIES),
     "-P": ("sqlcmd", "bcp", "zip", "unzip"),
     "-w": _LDAP,
 }
@@ -28,7 +28,7 @@ _AFTER_USER = ("curl", "http", "https", "xh")  # as user:password
 _PARTS = (
     "curl",
     "http",
-    "xh ",
+    "xh",
     "sshpass",
     "redis-cli",
     "mysql",
@@ -37,7 +37,7 @@ _PARTS = (
     "login",
     "sqlcmd",
     "bcp",
-    "zip ",
+    "zip",
     "ldap",
 )
 _LONGEST_COMMAND = 400
@@ -45,7 +45,7 @@ _LONGEST_COMMAND = 400
 
 def mask_logins(text: str) -> str:
     """Nearly every text names none of these programs, and looking for literals is quick."""
-    if " -" not in text or not any(part in text for part in _PARTS):
+    if (" -" not in text and "\t-" not in text) or not any(part in text for part in _PARTS):
         return text
     return _LOGIN.sub(_replace, text)
 
@@ -55,10 +55,10 @@ def _replace(found: re.Match[str]) -> str:
     start = found.string[max(0, found.start() - _LONGEST_COMMAND) : found.start()]
     words = [
         word.rpartition("/")[2]
-        for word in re.split(r"(?:\\[nrt]|[\s'\"\\(])+", re.split(r"[\n|;&]", start)[-1])
+        for word in re.split(r"(?:\\[nrt]|[\s'\"\\(])+", re.split(r"[\r\n|;&]", start)[-1])
     ]
     program = next((word for word in reversed(words) if word in _PROGRAMS_OF[option]), "")
-    if not program or (program in _REGISTRIES and "login" not in words):
+    if not program or (program in REGISTRIES and "login" not in words):
         return found[0]
     user, colon, password = value.partition(":")
     if program in _AFTER_USER:

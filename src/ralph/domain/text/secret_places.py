@@ -41,8 +41,9 @@ _VARIABLE = rf"(?P<before>(?P<name>[A-Z_]{_AT_START}[A-Z0-9_]+)=)(?P<value>{_QUO
 _HARMLESS = "file path dir folder env name type id length count size limit field column mode".split()  # noqa: SIM905
 _LONG_USER = 20
 
-_BEARING = "key token passw secret credential auth pwd pass= pat="
-_BEARING_NAMES = tuple(f(word) for word in _BEARING.split() for f in (str, str.upper, str.capitalize))
+# What one rule needs is near its secret: of a stream a mask sees only a part.
+_BEARING = "key token passw passp secret credential cookie bearer auth pwd pass= pat= pat_ -pat _pat"
+_BEARING_NAMES = (*(f(word) for word in _BEARING.split() for f in (str, str.upper, str.capitalize)), "Pat")
 
 _HEADERS = ("uthorization", "-key", "-token", "-secret", "apikey", "api-key")
 _VARIABLES = tuple(word.upper() for word in _BEARING.split())
@@ -77,7 +78,7 @@ def _mask_named(text: str) -> str:
         text = _mask(
             _HEADER, text, lambda found: not found["value"].isalpha() and not is_code(found["value"])
         )
-    if "--" in text or " -" in text:
+    if "-" in text:
         text = _mask(_OPTION, text, _is_given_by_option)
     if "=" in text and any(name in text for name in _VARIABLES):
         text = _mask(_VARIABLE, text, _is_given_by_variable)

@@ -18,6 +18,11 @@ _BODY = "[A-Za-z0-9_-]"
 # a colour.
 _ALONE = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=[\[;0-9][0-9]m)|(?<=\[m))"
 
+# One that is very long, or was cut off, is known by its lines.
+_OF_KEY = r"[A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_GAP = r"(?:\s|\\[nrt]){0,40}"
+_KEY_HEADERS = rf"(?:{_KEY_GAP}[A-Z][A-Za-z-]{{1,20}}: [^\r\n\\]{{1,80}}){{0,4}}"
+_KEY_LINES = rf"(?:{_KEY_GAP}[A-Za-z0-9+/=]{{40,}})+(?:(?:{_KEY_GAP}[A-Za-z0-9+/=]{{1,80}})?{_KEY_GAP}-----END {_OF_KEY})?"
 
 Search = Callable[[str], "re.Match[str] | None"]
 
@@ -153,8 +158,7 @@ SHAPES = (
     ),
     Shape(
         "private key",
-        r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){20,8000}"
-        r"-----END [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----",
+        rf"-----BEGIN {_OF_KEY}(?:(?:[^-]|-(?!----)){{20,8000}}-----END {_OF_KEY}|{_KEY_HEADERS}{_KEY_LINES})",
         ("PRIVATE KEY",),
         "RFC 7468, RFC 4880",
     ),
@@ -164,7 +168,8 @@ ANCHORS = tuple(anchor for shape in SHAPES for anchor in shape.anchors)
 _MARKS = "_-A."
 """Every anchor has one, and most texts have few."""
 
-_LONGEST_KEY = 8192
+_LONGEST_KEY = 8192 + 64  # with its first line
+KEY_ENDS = b"PRIVATE KEY-----"
 _KEY_BEGINS, _KEY_END = b"-----BEGIN ", pattern(rb"-----END [^-]{0,40}-----")
 
 
@@ -182,6 +187,12 @@ def undecided_key(block: bytes) -> int:
             return len(window) - start
     sizes = range(len(_KEY_BEGINS) - 1, 0, -1)
     return next((size for size in sizes if window.endswith(_KEY_BEGINS[:size])), 0)
+
+
+def is_key_open(block: bytes) -> bool:
+    """Whether the last private key in it has no end there."""
+    start = block.rfind(_KEY_BEGINS)
+    return start >= 0 and KEY_ENDS in block[start:] and _KEY_END.search(block, start) is None
 
 
 def _may_hold_one(text: str) -> bool:

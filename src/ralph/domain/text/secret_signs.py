@@ -6,10 +6,11 @@ looked at closely, so a sign may also be found where there is no secret; but no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ralph.domain.text.secret_assignments import OPENING
+from ralph.domain.text.secret_logins import REGISTRIES
 from ralph.domain.text.secret_shapes import ANCHORS
 
 _LETTERS = (
@@ -36,6 +37,10 @@ _COMMAND = "".join(one for one in _ALL if one not in "\n|;&")
 _GAP = _DIGITS + "_-\\\"'`] \t" + _FOREIGN
 
 LONGEST = 24
+
+
+Find = Callable[[bytes, int], int]
+"""Where the first of some signs is in a block, from the start of a line on; -1 if there is none."""
 
 
 class Sign(NamedTuple):
@@ -67,6 +72,7 @@ _HOOKS = (
     "://ntfy.sh/",
     "webhook.office.com/",
 )
+_KEY, _ADDRESS_BEGINS = "key", "://"
 _PROGRAMS = {
     " -u": ("curl",),
     " --u": ("curl",),
@@ -78,61 +84,53 @@ _PROGRAMS = {
 }
 
 
-def _signs() -> Iterator[Sign]:
-    for anchor in ANCHORS:
-        yield Sign(anchor, is_exact=True)
+def _of_words() -> Iterator[Sign]:
     for word in _GIVEN:
         yield Sign(word, after=_GAP, then=":")
-    for word in OPENING:
-        yield Sign(word, after="_-.", then="key")
     yield Sign("bearer", then=" ")
     yield Sign("password", after=" \t", then=" ")  # of a line in .netrc
     for word in _NAMES:
         for end in (" ", ":"):
             yield Sign(word, before=_WORD, stop="-", after=_NAME, then=end)
         yield Sign(word.upper(), is_exact=True, after=_NAME, then=":")
-    for word in _IN_ADDRESSES:
-        yield Sign(word, before=_PARAMETER, stop="?&#;\\", after=_PARAMETER, then=":")
-    yield Sign("://", after=_ADDRESS, then="@", within=400)
-    yield Sign("://", after=_HOST, then="/h", within=400)
-    for hook in _HOOKS:
-        yield Sign(hook)
     for option, programs in _PROGRAMS.items():
         for program in programs:
             yield Sign(program, after=_COMMAND, then=option, within=400)
 
 
-SIGNS = tuple(_signs())
+def _of_keys() -> Iterator[Sign]:
+    for word in OPENING:
+        yield Sign(word, after="_-.", then=_KEY)
 
-ANNOUNCING = tuple(
-    Sign(word)
-    for word in [
-        "token",
-        "key",
-        "secret",
-        "pass",
-        "pwd",
-        "credential",
-        "uthoriz",
-        "bearer",
-        "cookie",
-        "signature",
-        "://",
-        "curl",
-        "mysql",
-        "mariadb",
-        "mongo",
-        "redis-cli",
-        "ldap",
-        "docker",
-        "podman",
-        "nerdctl",
-        "buildah",
-        "skopeo",
-        "helm",
-        "login",
-    ]
+
+def _of_addresses() -> Iterator[Sign]:
+    for word in _IN_ADDRESSES:
+        yield Sign(word, before=_PARAMETER, stop="?&#;\\", after=_PARAMETER, then=":")
+    yield Sign(_ADDRESS_BEGINS, after=_ADDRESS, then="@", within=400)
+    yield Sign(_ADDRESS_BEGINS, after=_HOST, then="/h", within=400)
+    for hook in _HOOKS:
+        yield Sign(hook)
+
+
+SIGNS = (
+    *(Sign(anchor, is_exact=True) for anchor in ANCHORS),
+    *_of_words(),
+    *_of_keys(),
+    *_of_addresses(),
 )
+
+
+def _announcing() -> Iterator[Sign]:
+    """The beginnings of the signs. What has the shape of a secret is one word, and is announced by nothing."""
+    words = (Sign(_KEY), Sign(_ADDRESS_BEGINS), *map(Sign, REGISTRIES))
+    signs = dict.fromkeys((*words, *(sign._replace(after="", then="", within=40) for sign in _of_words())))
+    anywhere = [sign for sign in signs if not sign.is_exact and not sign.stop]
+    for sign in signs:
+        if not any(other.literal in sign.literal.lower() for other in anywhere if other != sign):
+            yield sign
+
+
+ANNOUNCING = tuple(_announcing())
 """Whatever stands after one of these may belong to a secret until the line ends."""
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ralph.adapters.processes.redaction import Redactor
 from ralph.adapters.processes.sign_search import LIBRARY, compile_search
-from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
+from ralph.domain.text.masking import mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK
-from ralph.domain.text.secret_signs import ANNOUNCING, SIGNS, Sign
+from ralph.domain.text.secret_signs import ANNOUNCING, SIGNS, Find, Sign
 
 pytestmark = pytest.mark.skipif(
     compile_search(SIGNS) is None, reason="it was not built here: there was no C compiler"

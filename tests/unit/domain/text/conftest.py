@@ -4,8 +4,7 @@ import pytest
 
 from ralph.adapters.processes.redaction import CompileSearch
 from ralph.adapters.processes.sign_search import compile_search, load_library
-from ralph.domain.text.masking import Find
-from ralph.domain.text.secret_signs import SIGNS
+from ralph.domain.text.secret_signs import SIGNS, Find
 
 
 @pytest.fixture(scope="module", params=["in Python", "compiled"])

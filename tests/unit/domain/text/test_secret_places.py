@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.adapters.processes.redaction import CompileSearch, Redactor
-from ralph.domain.text.masking import Find, mask_block, mask_text, mask_values
+from ralph.domain.text.masking import mask_block, mask_text, mask_values
 from ralph.domain.text.secret_names import MASK
+from ralph.domain.text.secret_signs import Find
 
 S = "pA55w0rd-x1"
 EVERYWHERE = [

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.adapters.processes.redaction import CompileSearch, Redactor
-from ralph.domain.text.masking import Find, mask_block, mask_text, undecided_length
+from ralph.domain.text.masking import mask_block, mask_text, undecided_length
 from ralph.domain.text.secret_names import MASK
 from ralph.domain.text.secret_shapes import ANCHORS, SHAPES, mask_shapes
+from ralph.domain.text.secret_signs import Find
 
 LONG = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PRIVATE = "RSA PRIVATE KEY"
