@@ -19,6 +19,8 @@ _TYPE = pattern(
     r"[a-z]{1,5}(?:8|16|32|64|128|256|512)|v?\d+(?:\.\d+)+[\w.-]{0,12}|0x[0-9a-f]+", re.IGNORECASE
 )
 _CAMEL = pattern(r"[a-z]*(?:[A-Z][a-z]+)*")
+_NAME = pattern(r"_*[A-Za-z]+\d{0,3}(?:_[A-Za-z]*\d{0,3})*")
+"""As people name variables: made-up passwords have figures anywhere, and one in a thousand has ``key`` or ``pwd`` in it."""
 _SECRET_WORD = pattern(r"pass|token|secret|key|pwd|cred|auth", re.IGNORECASE)
 _SPECIAL = pattern(r"[@!#%^~+=/]")
 _KINDS = "any bool boolean bytes char float hidden input int integer number object optional required str string text"
@@ -65,7 +67,7 @@ def _is_something_else(value: str, *, quoted: bool) -> bool:
         return True
     if quoted:
         return any(map(str.isspace, value)) and not any(map(_has_figures, value.split()))
-    return is_code(value) or (value.isidentifier() and _SECRET_WORD.search(value) is not None)
+    return is_code(value) or (_NAME.fullmatch(value) is not None and _SECRET_WORD.search(value) is not None)
 
 
 def _is_stand_in(value: str) -> bool:

@@ -62,6 +62,7 @@ PLAIN = [
     "token = next(tokens)",
     "token = self.token",
     "token=token2, password=password1)",
+    "password: s3_secret_key2",
     '"password": null',
     '"password": "string"',
     '"password": "<your-password>"',
@@ -113,6 +114,13 @@ def test_what_is_given_to_a_secret_name_is_masked_in_texts_and_streams(find: Fin
     for around in (text, f"a\n{text}\nb", f"ü {text}", json.dumps({"text": f"x\n{text}\ny"})):
         assert S.encode() not in mask_block(around.encode(), find)
     assert mask_block(text.encode(), find).decode() == shown
+
+
+@pytest.mark.parametrize(
+    "value", ["d664DvaiiX47or72pUFPwD7q", "eDZkeyxYb1YK482nU7N4tB7q", "Tx5TpyPWdKZrC3tZ78LslP7q"]
+)
+def test_a_made_up_password_with_a_word_of_secrets_in_it_is_no_name_of_a_variable(value: str) -> None:
+    assert value not in mask_text(f"password: {value}")
 
 
 @pytest.mark.parametrize("text", PLAIN)
