@@ -29,9 +29,8 @@ from ralph.errors import RalphError
 if TYPE_CHECKING:
     from ralph.adapters.processes.conversation_input import ConversationInput
 
-_READ_SIZE = (
-    PIPE_SIZE // 2
-)  # a whole pipe of short events would take three megabytes more, and less is slower
+_READ_SIZE = PIPE_SIZE // 2
+"""A whole pipe of short events would take three megabytes more, and less is slower."""
 _REAP_EVERY = 5.0
 _KEEPER_SECONDS = 2.0
 _TAKE_OVER_SECONDS = 0.005

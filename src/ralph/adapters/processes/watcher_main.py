@@ -227,7 +227,7 @@ def keep(  # type: ignore[no-untyped-def]
 def _farewell(control) -> bytes:  # type: ignore[no-untyped-def]
     """What ralph said last. That it did not read all of what it was told comes first, and once, as an error."""
     for _ in range(2):
-        with contextlib.suppress(ConnectionResetError):
+        with contextlib.suppress(OSError):
             return control.recv(16)  # type: ignore[no-any-return]
     return b""
 

@@ -28,9 +28,8 @@ CHUNK = 1_000_000
 
 def begin_id(size: int, like: str) -> _Hash:
     """To be updated with ``size`` bytes of content; ``like``: an id of the same kind."""
-    hashlib = sys.modules.get(
-        "hashlib"
-    )  # OpenSSL's are several times as fast, if something else has loaded it
+    # OpenSSL's are several times as fast, if something else has loaded it.
+    hashlib = sys.modules.get("hashlib")
     name, own = ("sha1", sha1) if len(like) == 40 else ("sha256", sha256)
     hashed: _Hash = getattr(hashlib, name, own)(usedforsecurity=False)
     hashed.update(b"blob %d\0" % size)
